@@ -1,0 +1,41 @@
+# The front door. `make demo` and `make test` set up what they need; only Python 3.11 or later and make are assumed.
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || command -v python)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench-algebra clean
+
+help: ## Show what there is
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.installed ## Run the main job on an embedded sample
+	@$(BIN)/residuum demo
+
+test: $(VENV)/.installed-test ## Run the tests, the documented examples and the import contracts
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-lint ## Check style and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/pyright
+
+bench-algebra: $(VENV)/.installed-bench ## Time Decomp and Recon against Kronecker products and against copying
+	@$(BIN)/python -m bench.algebra
+
+clean: ## Remove the virtual environment and everything compiled
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("residuum needs Python 3.11 or later, found " + sys.version.split()[0] \
+		+ ". Name another with: make PYTHON=/path/to/python") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@

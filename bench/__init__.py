@@ -1,0 +1,1 @@
+"""Measurements against the truth and against rivals; the package never imports this."""

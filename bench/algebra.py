@@ -1,0 +1,93 @@
+"""Time Decomp and Recon against the shuffle algorithm and against copying the array. Paper: Fig. 2 (speed).
+
+Run with `make bench-algebra`. Every figure is the best of several runs in a row.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from statistics import fmean
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from bench import kronecker
+from residuum import decompose, reconstruct
+
+SETTINGS = {
+    "n = 16, degree 2 to 7": [(16,) * degree for degree in range(2, 8)],
+    "degree 3, n = 2 to 256": [(n,) * 3 for n in (2, 4, 8, 16, 32, 64, 128, 256)],
+}
+SPEEDUP, SLACK, FLOOR = 4.0, 20e-6, 4.0
+"""The targets: mean speed-up over the shuffle algorithm, seconds it may be slower, times the copy above 1 MB."""
+
+
+def main() -> None:
+    console = Console(width=132)
+    for title, shapes in SETTINGS.items():
+        rows = [measure(shape) for shape in shapes]
+        console.print(_table(title, rows))
+        for operation in ("decompose", "reconstruct"):
+            console.print(_verdict(operation, rows))
+        console.print()
+
+
+def measure(shape: tuple[int, ...]) -> dict:
+    """Seconds for one shape: copying, and for each operation residuum's and the fastest rival's."""
+    gamma = tuple(range(len(shape)))
+    mu = np.random.default_rng(0).random(shape)
+    repeats = int(np.clip(2e7 // mu.size, 3, 300))
+    zeta = decompose(mu, gamma, gamma)
+    own = partial(decompose, mu, gamma, gamma)
+    copy, own, *rivals = _best([mu.copy, own, *(partial(rival, mu) for rival in kronecker.DECOMPOSE)], repeats)
+    row = {"shape": shape, "bytes": mu.nbytes, "copy": copy, "decompose": own, "decompose rival": min(rivals)}
+    own = partial(reconstruct, zeta, gamma, gamma, shape)
+    own, *rivals = _best([own, *(partial(rival, zeta) for rival in kronecker.RECONSTRUCT)], repeats)
+    return row | {"reconstruct": own, "reconstruct rival": min(rivals)}
+
+
+def _best(calls: list[Callable[[], object]], repeats: int) -> list[float]:
+    """The shortest time of each call. Those of one kind follow each other, so that none pays for another's memory."""
+    best = []
+    for call in calls:
+        times = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+        best.append(min(times))
+    return best
+
+
+def _table(title: str, rows: list[dict]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in ("shape", "MB", "copy ms"):
+        table.add_column(column, justify="right")
+    for operation in ("Decomp", "Recon"):
+        for column in (f"{operation} ms", "shuffle ms", "speed-up", "× copy"):
+            table.add_column(column, justify="right")
+    for row in rows:
+        cells = [f"{row['shape'][0]}^{len(row['shape'])}", f"{row['bytes'] / 1e6:.3f}", f"{row['copy'] * 1e3:.4f}"]
+        for operation in ("decompose", "reconstruct"):
+            own, rival = row[operation], row[f"{operation} rival"]
+            cells += [f"{own * 1e3:.4f}", f"{rival * 1e3:.4f}", f"{rival / own:.2f}", f"{own / row['copy']:.2f}"]
+        table.add_row(*cells)
+    return table
+
+
+def _verdict(operation: str, rows: list[dict]) -> str:
+    """What was reached of each target, in one line."""
+    ratios = [row[f"{operation} rival"] / row[operation] for row in rows]
+    slower = max(row[operation] - row[f"{operation} rival"] for row in rows)
+    large = [row[operation] / row["copy"] for row in rows if prod(row["shape"]) * 8 > 1e6]
+    return (
+        f"{operation}: mean speed-up {fmean(ratios):.2f} (target {SPEEDUP:g}); "
+        f"at most {slower * 1e6:.1f} µs slower than shuffle (target {SLACK * 1e6:g}); "
+        f"above 1 MB at most {max(large):.2f} × copy (target {FLOOR:g})"
+    )
+
+
+if __name__ == "__main__":
+    main()

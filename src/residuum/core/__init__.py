@@ -1,0 +1,1 @@
+"""Pure mathematics on NumPy arrays: no randomness, no input or output."""

@@ -1,0 +1,191 @@
+"""GReM-MLE: the most likely marginals under noisy measurements of residuals and marginals, updated lazily.
+
+Paper: section 4.1 (Alg. 3, Theorem 4.1) and 4.2 (Prop. 4.2).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from residuum import kernels
+from residuum.core.checks import Array, ascending, finite, positive, real
+from residuum.core.domain import Clique
+from residuum.core.residuals import decompose_all, reconstruct_all
+from residuum.core.workload import Workload, subsets
+from residuum.errors import DomainError
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class NoisyResidual:
+    """A residual over `tau` measured with noise N(0, σ² V_τ). `values` has shape (n_i - 1 for i in τ).
+
+    >>> NoisyResidual(tau=(0,), values=[5.2, 8.9, 30.4], sigma2=0.5).sigma2
+    0.5
+    """
+
+    tau: Clique
+    values: Array
+    sigma2: float
+
+    def __init__(self, tau: Clique, values: ArrayLike, sigma2: float) -> None:
+        object.__setattr__(self, "tau", ascending(tau, "tau"))
+        object.__setattr__(self, "values", _finite_values(values))
+        object.__setattr__(self, "sigma2", positive(sigma2, "sigma2"))
+
+    def residuals(self) -> Iterator["NoisyResidual"]:
+        """The measurement as residuals: itself alone."""
+        yield self
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False)
+class NoisyMarginal:
+    """A marginal over `gamma` measured with independent noise N(0, σ²) in each cell. Shape (n_i for i in γ).
+
+    >>> noisy = NoisyMarginal(gamma=(0, 1), values=[[7, 5], [3, 5], [10, 2]], sigma2=1.0)
+    >>> [(residual.tau, residual.sigma2) for residual in noisy.residuals()]
+    [((), 6.0), ((0,), 2.0), ((1,), 3.0), ((0, 1), 1.0)]
+    """
+
+    gamma: Clique
+    values: Array
+    sigma2: float
+
+    def __init__(self, gamma: Clique, values: ArrayLike, sigma2: float) -> None:
+        object.__setattr__(self, "gamma", ascending(gamma, "gamma"))
+        object.__setattr__(self, "values", _finite_values(values))
+        object.__setattr__(self, "sigma2", positive(sigma2, "sigma2"))
+        if self.values.ndim != len(self.gamma):
+            raise DomainError(f"Expected an axis for each attribute of {self.gamma}, got shape {self.values.shape}.")
+
+    def residuals(self) -> Iterator[NoisyResidual]:
+        """The same measurement as independent residuals: summing over an attribute adds up the noise of its values."""
+        sizes = dict(zip(self.gamma, self.values.shape, strict=True))
+        for tau, z in decompose_all(self.values, self.gamma).items():
+            yield NoisyResidual(tau, z, self.sigma2 * prod(n for i, n in sizes.items() if i not in tau))
+
+
+Measurement = NoisyResidual | NoisyMarginal
+
+
+class Estimates:
+    """The state of knowledge about a workload: an estimate and a precision for every residual of its closure.
+
+    Residuals that nobody measured are zero. Marginals named in `held` stay in memory and each measurement updates those
+    it touches; any other marginal of the closure is put together from its residuals when asked for.
+
+    >>> from residuum import Domain, Workload
+    >>> workload = Workload.all_kway(Domain({"age": 4, "sex": 2}), 2)
+    >>> estimates = Estimates(workload, [NoisyMarginal((0,), [14, 19, 23, 44], sigma2=1.0)])
+    >>> estimates.marginal((0,))
+    array([14., 19., 23., 44.])
+    >>> estimates.marginal((1,))
+    array([50., 50.])
+    """
+
+    def __init__(
+        self, workload: Workload, measurements: Iterable[Measurement] = (), *, held: Iterable[Clique] = ()
+    ) -> None:
+        self.workload = workload
+        self._z: dict[Clique, Array] = {}
+        self._precision: dict[Clique, float] = {}
+        self._held: dict[Clique, Array] = {
+            workload.require(gamma): np.zeros(workload.domain.shape(gamma)) for gamma in held
+        }
+        for measurement in measurements:
+            self.absorb(measurement)
+
+    def absorb(self, measurement: Measurement) -> None:
+        """Take in one measurement: average it in by inverse variance and update the marginals held above it.
+
+        Paper: Alg. 3, line 1, and Prop. 4.2. The part of a marginal that lies outside the closure is left out, because
+        it tells nothing about the targets.
+
+        >>> from residuum import Domain, Workload
+        >>> estimates = Estimates(Workload.all_kway(Domain({"age": 4, "educ": 3}), 2))
+        >>> estimates.absorb(NoisyResidual((), 90.0, sigma2=1.0))
+        >>> estimates.absorb(NoisyResidual((), 100.0, sigma2=0.25))
+        >>> float(estimates.residual(())), estimates.precision(())
+        (98.0, 5.0)
+        """
+        inside = [residual for residual in self._fitting(measurement) if residual.tau in self.workload]
+        for residual in inside:
+            tau, precision = residual.tau, 1 / residual.sigma2
+            before = self.residual(tau)
+            combined = self.precision(tau) + precision
+            step = (residual.values - before) * (precision / combined)
+            self._z[tau], self._precision[tau] = before + step, combined
+            self._update_held(tau, step)
+
+    def residual(self, tau: Clique) -> Array:
+        """The estimate of a residual, zero where nobody measured it.
+
+        >>> from residuum import Domain, Workload
+        >>> Estimates(Workload.all_kway(Domain({"age": 4, "educ": 3}), 2)).residual((1,))
+        array([0., 0.])
+        """
+        z = self._z.get(tau)
+        if z is None:
+            return np.zeros(self._residual_shape(self.workload.require(tau)))
+        return z.copy()
+
+    def precision(self, tau: Clique) -> float:
+        """The inverse variance λ_τ of a residual's estimate, 0 where nobody measured it.
+
+        >>> from residuum import Domain, Workload
+        >>> Estimates(Workload.all_kway(Domain({"age": 4, "educ": 3}), 2)).precision((1,))
+        0.0
+        """
+        return self._precision.get(self.workload.require(tau), 0.0)
+
+    def marginal(self, gamma: Clique) -> Array:
+        """The estimate of a marginal of the closure, of shape (n_i for i in γ).
+
+        >>> from residuum import Domain, Workload
+        >>> Estimates(Workload.all_kway(Domain({"age": 4, "educ": 3}), 2)).marginal((1,))
+        array([0., 0., 0.])
+        """
+        held = self._held.get(gamma)
+        return self.rebuild(gamma) if held is None else held.copy()
+
+    def rebuild(self, gamma: Clique) -> Array:
+        """The same as `marginal`, always put together from all its residuals: what the lazy update saves.
+
+        Paper: Alg. 3, line 2.
+
+        >>> from residuum import Domain, Workload
+        >>> Estimates(Workload.all_kway(Domain({"age": 4, "educ": 3}), 2)).rebuild((1,))
+        array([0., 0., 0.])
+        """
+        measured = {tau: self._z[tau] for tau in subsets(self.workload.require(gamma)) if tau in self._z}
+        return reconstruct_all(measured, gamma, self.workload.domain.shape(gamma))
+
+    def _update_held(self, tau: Clique, step: Array) -> None:
+        above = [gamma for gamma in self._held if set(tau) <= set(gamma)]
+        if not above:
+            return
+        component = kernels.center_all(step)
+        for gamma in above:
+            kernels.add_component(self._held[gamma], component, tuple(gamma.index(i) for i in tau))
+
+    def _fitting(self, measurement: Measurement) -> list[NoisyResidual]:
+        """The measurement's residuals, once it is clear that it fits the domain."""
+        domain = self.workload.domain
+        if isinstance(measurement, NoisyMarginal):
+            expected = domain.shape(domain.clique(measurement.gamma))
+        else:
+            expected = self._residual_shape(self.workload.require(measurement.tau))
+        if measurement.values.shape != expected:
+            raise DomainError(f"Expected a measurement of shape {expected}, got {measurement.values.shape}.")
+        return list(measurement.residuals())
+
+    def _residual_shape(self, tau: Clique) -> tuple[int, ...]:
+        return tuple(n - 1 for n in self.workload.domain.shape(tau))
+
+
+def _finite_values(values: ArrayLike) -> Array:
+    array = real(values, "values")
+    finite(array, "values")
+    return array

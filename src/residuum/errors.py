@@ -1,0 +1,20 @@
+"""What residuum raises when an input makes no sense.
+
+Every message names the value, the place and the way out; none shows a count or a row of private data.
+"""
+
+
+class ResiduumError(ValueError):
+    """An input that residuum cannot work with; the parent of the errors below.
+
+    >>> issubclass(DomainError, ResiduumError) and issubclass(ResiduumError, ValueError)
+    True
+    """
+
+
+class DomainError(ResiduumError):
+    """Attributes, sizes, labels or array shapes that do not fit together."""
+
+
+class WorkloadError(ResiduumError):
+    """A clique or a weight that a workload cannot take, or a marginal outside its closure."""

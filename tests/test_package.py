@@ -1,0 +1,40 @@
+"""The package as a whole: its contracts, its import, its command line."""
+
+import subprocess
+import sys
+from importlib.metadata import version
+
+from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+from typer.testing import CliRunner
+
+import residuum
+from residuum.cli import app
+
+
+def test_import_contracts():
+    assert lint_imports(config_filename="pyproject.toml", no_cache=True) == EXIT_STATUS_SUCCESS
+
+
+def test_import_brings_in_no_compiler():
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import residuum, sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"numba", "llvmlite", "rich", "typer", "scipy", "pandas"} & set(loaded)
+
+
+def test_public_names_exist_and_are_sorted():
+    assert residuum.__all__ == sorted(residuum.__all__)
+    assert all(getattr(residuum, name).__doc__ for name in residuum.__all__)
+
+
+def test_demo_shows_the_example_put_back_together():
+    result = CliRunner().invoke(app, ["demo"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    for text in ("Its residuals", "-4.58", "8.33", "Largest difference to the counts"):
+        assert text in result.output
+
+
+def test_version_and_help():
+    assert CliRunner().invoke(app, ["--version"]).output == f"residuum {version('residuum')}\n"
+    assert "demo" in CliRunner().invoke(app, ["--help"]).output
+    assert CliRunner().invoke(app, ["nonsense"]).exit_code == 2
