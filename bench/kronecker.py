@@ -46,7 +46,7 @@ def reconstruct_dense(z: Array) -> Array:
     return _shuffle(z, lambda x, n: x.T @ pseudoinverse(n).T, tuple(n + 1 for n in z.shape), 1)
 
 
-def reconstruct_sparse(z: Array) -> Array:
+def reconstruct_rank_one(z: Array) -> Array:
     """Recon with S⁺ as a sparse identity and a matrix of rank one."""
 
     def step(x: Array, n: int) -> Array:
@@ -60,7 +60,7 @@ def reconstruct_sparse(z: Array) -> Array:
 
 
 DECOMPOSE: tuple[Callable[[Array], Array], ...] = (decompose_dense, decompose_sparse)
-RECONSTRUCT: tuple[Callable[[Array], Array], ...] = (reconstruct_dense, reconstruct_sparse)
+RECONSTRUCT: tuple[Callable[[Array], Array], ...] = (reconstruct_dense, reconstruct_rank_one)
 
 
 def _shuffle(x: Array, step: Callable[[Array, int], Array], sizes: tuple[int, ...], change: int) -> Array:

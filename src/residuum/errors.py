@@ -18,3 +18,17 @@ class DomainError(ResiduumError):
 
 class WorkloadError(ResiduumError):
     """A clique or a weight that a workload cannot take, or a marginal outside its closure."""
+
+
+class ReleaseError(ResiduumError):
+    """A question that a release cannot answer, or releases that do not fit together."""
+
+
+class BudgetExceeded(RuntimeError):  # noqa: N818
+    """A charge that does not fit in what is left of the privacy budget; the ledger has recorded nothing of it.
+
+    It is no ResiduumError: the input makes sense, and there is too little budget for it.
+
+    >>> issubclass(BudgetExceeded, ResiduumError)
+    False
+    """

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from residuum import Domain, DomainError
@@ -18,6 +19,7 @@ def test_attributes_keep_their_order(domain):
 def test_cliques_are_ascending_however_they_are_named(domain):
     assert domain.clique(["sex", "age"]) == domain.clique((2, 0)) == domain.clique(["age", 2]) == (0, 2)
     assert domain.clique("sex") == domain.clique(2) == (2,)
+    assert domain.clique(np.int64(1)) == (1,)
     assert domain.clique([]) == ()
 
 
@@ -49,6 +51,9 @@ def test_equal_domains_are_equal_and_hash_alike(domain):
         ({"age": ["young"]}, "Expected size >= 2 for attribute 'age', got 1"),
         ({"age": ["young", "old", "young"]}, "Label 'young' of attribute 'age' is given twice"),
         ({"age": [["a"], ["b"]]}, "Expected plain labels for attribute 'age'"),
+        ({"age": {"young", "old"}}, "in a fixed order, got a set"),
+        ({"age": b"ab"}, "got the text"),
+        ({"age": np.array(3)}, "got array"),
         ({"": 3}, "Expected a name for each attribute, got ''"),
         ({3: 3}, "Expected a name for each attribute, got 3"),
     ],
@@ -68,6 +73,8 @@ def test_bad_attributes(attributes, message):
         (["age", 0], "Attribute 'age' is named twice"),
         ([1.0], "Expected an attribute's name or index, got 1.0"),
         ([None], "got None"),
+        (None, "got None"),
+        (1.5, "got 1.5"),
     ],
 )
 def test_bad_cliques(domain, attributes, message):

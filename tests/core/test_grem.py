@@ -120,6 +120,13 @@ def test_a_marginal_outside_the_closure_tells_what_it_can():
     np.testing.assert_allclose(estimates.marginal((2,)), counts.sum(axis=(0, 1)))
 
 
+def test_what_went_in_can_be_changed_without_harm():
+    values = np.array([1.0, 2.0])
+    measurement = NoisyResidual((0,), values, 1.0)
+    values[:] = np.nan
+    assert Estimates(Workload.all_kway(DOMAIN, 1), [measurement]).residual((0,)).tolist() == [1.0, 2.0]
+
+
 def test_what_comes_out_can_be_changed_without_harm():
     estimates = Estimates(Workload.all_kway(DOMAIN, 2), [NoisyMarginal((0, 1), np.ones((3, 2)), 1.0)], held=[(0, 1)])
     estimates.marginal((0, 1))[:] = 7
@@ -130,7 +137,9 @@ def test_what_comes_out_can_be_changed_without_harm():
 
 class TestBadInput:
     @pytest.mark.parametrize("kind", [NoisyResidual, NoisyMarginal])
-    @pytest.mark.parametrize("sigma2", [0, -1.0, float("nan"), float("inf"), "1", None, True, 1j])
+    @pytest.mark.parametrize(
+        "sigma2", [0, -1.0, 1e-309, 10**400, float("nan"), float("inf"), "1", None, True, 1j, np.complex64(1)]
+    )
     def test_variance(self, kind, sigma2):
         with pytest.raises(ResiduumError, match="Expected `sigma2`"):
             kind((0,), [1.0, 2.0], sigma2)
@@ -142,9 +151,10 @@ class TestBadInput:
         with pytest.raises(DomainError, match="ascending"):
             kind((1, 0), [[1.0]], 1.0)
 
-    def test_axes(self):
+    @pytest.mark.parametrize("kind", [NoisyResidual, NoisyMarginal])
+    def test_axes(self, kind):
         with pytest.raises(DomainError, match=r"an axis for each attribute of \(0, 1\), got shape \(2,\)"):
-            NoisyMarginal((0, 1), [1.0, 2.0], 1.0)
+            kind((0, 1), [1.0, 2.0], 1.0)
 
     @pytest.mark.parametrize(
         ("measurement", "error", "message"),
@@ -161,10 +171,15 @@ class TestBadInput:
             estimates.absorb(measurement)
         assert all(estimates.precision(tau) == 0 for tau in estimates.workload.closure)
 
+    def test_not_a_measurement(self):
+        with pytest.raises(ResiduumError, match="Expected a NoisyResidual or a NoisyMarginal, got NoneType"):
+            Estimates(Workload.all_kway(DOMAIN, 1)).absorb(None)
+
     def test_outside_the_closure(self):
         estimates = Estimates(Workload.all_kway(DOMAIN, 1))
         for ask in (estimates.marginal, estimates.rebuild, estimates.residual, estimates.precision):
-            with pytest.raises(WorkloadError, match=r"Clique \(0, 1\) is not in"):
-                ask((0, 1))
+            for clique in ((0, 1), [0], None, (0.0,), ([0],)):
+                with pytest.raises(WorkloadError, match="is not in the workload's closure"):
+                    ask(clique)
         with pytest.raises(WorkloadError):
             Estimates(estimates.workload, held=[(0, 1)])

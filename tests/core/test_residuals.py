@@ -52,7 +52,7 @@ def cliques(draw, max_attributes=6, max_cells=4000):
     gamma = tuple(sorted(draw(st.sets(st.integers(0, 12), max_size=max_attributes))))
     sizes = []
     for _ in gamma:
-        sizes.append(draw(st.integers(2, max(2, min(12, max_cells // int(np.prod(sizes, dtype=int)))))))
+        sizes.append(draw(st.integers(1, max(2, min(12, max_cells // int(np.prod(sizes, dtype=int)))))))
     return gamma, tuple(sizes)
 
 
@@ -186,6 +186,18 @@ def test_an_axis_of_one_value_has_an_empty_residual():
     assert reconstruct(np.empty((2, 0)), (0, 1), (0, 1), (3, 1)).tolist() == [[0.0], [0.0], [0.0]]
 
 
+def test_kinds_of_arrays():
+    mu = np.arange(12.0).reshape(4, 3)
+    expected = decompose(mu, (0, 1), (0, 1))
+    frozen = mu.copy()
+    frozen.flags.writeable = False
+    for other in (frozen, mu.astype(np.float32), mu.astype(np.int16), mu.tolist(), np.asfortranarray(mu)):
+        np.testing.assert_array_equal(decompose(other, (0, 1), (0, 1)), expected)
+    frozen_z = expected.copy()
+    frozen_z.flags.writeable = False
+    assert reconstruct(frozen_z, (0, 1), (0, 1), (4, 3)).shape == (4, 3)
+
+
 class TestBadInput:
     @pytest.mark.parametrize(
         ("gamma", "tau", "message"),
@@ -210,12 +222,12 @@ class TestBadInput:
     def test_not_finite(self, operation, bad):
         mu = MU.astype(float)
         mu[2, 1] = bad
-        with np.errstate(invalid="ignore"), pytest.raises(ResiduumError, match=rf"`mu`, got {bad} at index \(2, 1\)"):
+        with pytest.raises(ResiduumError, match=rf"`mu`, got {bad} at index \(2, 1\)"):
             operation(mu)
 
     def test_not_finite_in_a_residual(self):
         for z in ([1.0, np.nan, 2.0], [np.inf, -np.inf, 0.0]):
-            with np.errstate(invalid="ignore"), pytest.raises(ResiduumError, match="Expected finite numbers in `z`"):
+            with pytest.raises(ResiduumError, match="Expected finite numbers in `z`"):
                 reconstruct(z, (0,), (0, 1), (4, 3))
             with pytest.raises(ResiduumError, match=r"Expected finite numbers in `residuals\[\(0,\)\]`"):
                 reconstruct_all({(0,): z}, (0, 1), (4, 3))
@@ -239,6 +251,46 @@ class TestBadInput:
             reconstruct(np.zeros(shape), tau, gamma, sizes)
         with pytest.raises(DomainError, match=message):
             reconstruct_all({tau: np.zeros(shape)}, gamma, sizes)
+
+    @pytest.mark.parametrize("gamma", [None, 0, 1.5, ([0],), (True,), (7.0,), "a"])
+    def test_not_a_clique(self, gamma):
+        decompose([1, 2], (7,), (7,))
+        for call in (
+            lambda: decompose([1, 2], gamma, gamma),
+            lambda: decompose_all([1, 2], gamma),
+            lambda: reconstruct([1], gamma, gamma, (2,)),
+            lambda: reconstruct_all({}, gamma, (2,)),
+        ):
+            with pytest.raises(DomainError, match="to be a tuple of attribute indices"):
+                call()
+
+    @pytest.mark.parametrize("sizes", [None, 2, (2.0,), ("2",), (True,)])
+    def test_not_sizes(self, sizes):
+        with pytest.raises(DomainError, match="Expected whole sizes above 0"):
+            reconstruct([1], (0,), (0,), sizes)
+
+    def test_not_residuals(self):
+        with pytest.raises(DomainError, match="Expected a mapping of cliques to residuals, got list"):
+            reconstruct_all([[1.0]], (0,), (2,))
+        with pytest.raises(DomainError, match="Expected `tau` to be a tuple"):
+            reconstruct_all({0: [1.0]}, (0,), (2,))
+        assert reconstruct_all({frozenset({0}): [2.0]}, (0,), (2,)).tolist() == [-1.0, 1.0]
+
+    def test_numbers_too_large_to_add_up(self):
+        huge = [[1e308, -1e308], [-1e308, 1e308]]
+        with pytest.raises(ResiduumError, match="`mu` are too large to add up"):
+            decompose(huge, (0, 1), (0, 1))
+        with pytest.raises(ResiduumError, match="`z` are too large to add up"):
+            reconstruct(np.full((2, 2), 1e308), (0, 1), (0, 1), (3, 3))
+
+    def test_a_mask_is_not_ignored(self):
+        with pytest.raises(ResiduumError, match="got a masked array"):
+            decompose(np.ma.masked_equal([1, 2], 2), (0,), (0,))
+
+    def test_sizes_of_p(self):
+        for sizes in ((0,), (2.5,), (-1,)):
+            with pytest.raises(DomainError, match="Expected whole sizes above 0"):
+                p(sizes)
 
     def test_an_empty_axis(self):
         with pytest.raises(DomainError, match="at least one value along each axis"):

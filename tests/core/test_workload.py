@@ -1,5 +1,7 @@
+import pickle
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 from residuum import Domain, DomainError, Workload, WorkloadError
@@ -29,6 +31,13 @@ def test_cliques_of_different_orders(domain):
 
 def test_a_clique_given_twice_counts_twice(domain):
     assert dict(Workload(domain, [("a", "b"), ("b", "a")]).weights) == {(0, 1): 2.0}
+
+
+def test_numpy_numbers_and_copies(domain):
+    workload = Workload(domain, {("a", "b"): np.int64(2), ("c",): np.float32(1)})
+    assert workload.weights == {(2,): 1.0, (0, 1): 2.0}
+    assert len(Workload.all_kway(domain, np.int64(2)).targets) == 6
+    assert pickle.loads(pickle.dumps(workload)).weights == workload.weights
 
 
 def test_supersets_are_those_of_the_closure(domain):
@@ -77,6 +86,8 @@ def test_too_many_cliques_are_refused_before_they_are_listed():
         ([()], WorkloadError, "at least one clique with an attribute"),
         ([("a", "height")], DomainError, "Unknown attribute 'height'"),
         ([("a", "a")], DomainError, "named twice"),
+        ([None], DomainError, "got None"),
+        ({("a",): 10**400}, WorkloadError, "Expected a positive weight"),
         ({("a",): 0.0}, WorkloadError, "Expected a positive weight for the clique \\('a',\\), got 0.0"),
         ({("a",): -1}, WorkloadError, "got -1"),
         ({("a",): float("nan")}, WorkloadError, "got nan"),
@@ -91,7 +102,7 @@ def test_bad_cliques(domain, cliques, error, message):
         Workload(domain, cliques)
 
 
-@pytest.mark.parametrize("gamma", [(1, 0), (0, 1, 2), "ab", [0], None])
+@pytest.mark.parametrize("gamma", [(1, 0), (0, 1, 2), "ab", [0], None, ([0],)])
 def test_outside_the_closure(domain, gamma):
     workload = Workload.all_kway(domain, 2)
     with pytest.raises(WorkloadError, match="not in the workload's closure"):

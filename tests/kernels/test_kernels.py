@@ -5,9 +5,10 @@ import time
 
 import numpy as np
 import pytest
+from numba import config
 
-from residuum import kernels
-from residuum.kernels import twins
+from residuum import ResiduumError, kernels
+from residuum.kernels import threads, twins
 
 SHAPES = [
     (),
@@ -111,3 +112,23 @@ def test_compiling_says_so_once_when_it_takes_long(monkeypatch, capsys):
     kernels._load("slow")
     kernels._load("slow")
     assert capsys.readouterr().err == kernels._NOTICE + "\n"
+
+
+def test_number_of_threads_must_be_a_number(monkeypatch):
+    for bad in ("two", "0", "²"):
+        monkeypatch.setenv("RESIDUUM_THREADS", bad)
+        with pytest.raises(ResiduumError, match=f"RESIDUUM_THREADS to be a whole number above 0, got '{bad}'"):
+            threads.count()
+
+
+def test_kernels_load_where_no_cache_can_be_written(monkeypatch):
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+
+    def refuse_until_a_folder_is_given(module):
+        if not config.CACHE_DIR:
+            raise RuntimeError("cannot cache function: no locator available")
+        return module
+
+    monkeypatch.setattr(kernels, "import_module", refuse_until_a_folder_is_given)
+    assert kernels._load("kernel") == "kernel"
+    assert os.access(config.CACHE_DIR, os.W_OK)

@@ -1,9 +1,10 @@
 """The attributes of a table, in order: their names, sizes and labels."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import prod
+from numbers import Integral, Number
 
 from residuum.errors import DomainError
 
@@ -54,7 +55,7 @@ class Domain:
         >>> Domain({"age": 28, "sex": 2}).clique(["sex", "age"])
         (0, 1)
         """
-        if isinstance(attributes, str | int):
+        if isinstance(attributes, str) or not isinstance(attributes, Iterable):
             attributes = [attributes]
         indices = [self._index(attribute) for attribute in attributes]
         if len(set(indices)) < len(indices):
@@ -91,9 +92,9 @@ class Domain:
             if attribute not in self.names:
                 raise DomainError(f"Unknown attribute {attribute!r}. The domain has {_listing(self.names)}.")
             return self.names.index(attribute)
-        if isinstance(attribute, bool) or not hasattr(attribute, "__index__"):
+        if not isinstance(attribute, Integral) or isinstance(attribute, bool):
             raise DomainError(f"Expected an attribute's name or index, got {attribute!r}.")
-        index = attribute.__index__()
+        index = int(attribute)
         if not 0 <= index < len(self):
             raise DomainError(f"Unknown attribute {index}. The domain has the attributes 0 to {len(self) - 1}.")
         return index
@@ -102,20 +103,22 @@ class Domain:
 def _read(name: str, values: int | Sequence[Hashable]) -> tuple[int, tuple[Hashable, ...] | None]:
     """Size and labels of one attribute, from what the user gave for it."""
     labels = None
-    if isinstance(values, str):
+    if isinstance(values, str | bytes):
         raise DomainError(f"Expected a size or a list of labels for attribute {name!r}, got the text {values!r}.")
-    if isinstance(values, Iterable):
+    if isinstance(values, Set | Mapping):
+        raise DomainError(f"Expected the labels of attribute {name!r} in a fixed order, got a {type(values).__name__}.")
+    if isinstance(values, Iterable) and getattr(values, "ndim", 1) == 1:
         labels = tuple(values)
-        if not all(isinstance(label, Hashable) for label in labels):
+        if not all(label is None or isinstance(label, str | Number) for label in labels):
             raise DomainError(f"Expected plain labels for attribute {name!r}, such as texts or numbers.")
         twice = [label for label, count in Counter(labels).items() if count > 1]
         if twice:
             raise DomainError(f"Label {twice[0]!r} of attribute {name!r} is given twice. Give each label once.")
         size = len(labels)
-    elif isinstance(values, bool) or not hasattr(values, "__index__"):
+    elif not isinstance(values, Integral) or isinstance(values, bool):
         raise DomainError(f"Expected a size or a list of labels for attribute {name!r}, got {values!r}.")
     else:
-        size = values.__index__()
+        size = int(values)
     if size < 2:
         raise DomainError(
             f"Expected size >= 2 for attribute {name!r}, got {size}. "

@@ -3,7 +3,7 @@
 Paper: section 4.1 (Alg. 3, Theorem 4.1) and 4.2 (Prop. 4.2).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -15,7 +15,7 @@ from residuum.core.checks import Array, ascending, finite, positive, real
 from residuum.core.domain import Clique
 from residuum.core.residuals import decompose_all, reconstruct_all
 from residuum.core.workload import Workload, subsets
-from residuum.errors import DomainError
+from residuum.errors import DomainError, ResiduumError
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -32,7 +32,7 @@ class NoisyResidual:
 
     def __init__(self, tau: Clique, values: ArrayLike, sigma2: float) -> None:
         object.__setattr__(self, "tau", ascending(tau, "tau"))
-        object.__setattr__(self, "values", _finite_values(values))
+        object.__setattr__(self, "values", _values(values, self.tau))
         object.__setattr__(self, "sigma2", positive(sigma2, "sigma2"))
 
     def residuals(self) -> Iterator["NoisyResidual"]:
@@ -55,10 +55,8 @@ class NoisyMarginal:
 
     def __init__(self, gamma: Clique, values: ArrayLike, sigma2: float) -> None:
         object.__setattr__(self, "gamma", ascending(gamma, "gamma"))
-        object.__setattr__(self, "values", _finite_values(values))
+        object.__setattr__(self, "values", _values(values, self.gamma))
         object.__setattr__(self, "sigma2", positive(sigma2, "sigma2"))
-        if self.values.ndim != len(self.gamma):
-            raise DomainError(f"Expected an axis for each attribute of {self.gamma}, got shape {self.values.shape}.")
 
     def residuals(self) -> Iterator[NoisyResidual]:
         """The same measurement as independent residuals: summing over an attribute adds up the noise of its values."""
@@ -116,7 +114,7 @@ class Estimates:
             before = self.residual(tau)
             combined = self.precision(tau) + precision
             step = (residual.values - before) * (precision / combined)
-            self._z[tau], self._precision[tau] = before + step, combined
+            self._z[tau], self._precision[tau] = np.asarray(before + step), combined
             self._update_held(tau, step)
 
     def residual(self, tau: Clique) -> Array:
@@ -126,10 +124,8 @@ class Estimates:
         >>> Estimates(Workload.all_kway(Domain({"age": 4, "educ": 3}), 2)).residual((1,))
         array([0., 0.])
         """
-        z = self._z.get(tau)
-        if z is None:
-            return np.zeros(self._residual_shape(self.workload.require(tau)))
-        return z.copy()
+        z = self._z.get(self.workload.require(tau))
+        return np.zeros(self._residual_shape(tau)) if z is None else z.copy()
 
     def precision(self, tau: Clique) -> float:
         """The inverse variance λ_τ of a residual's estimate, 0 where nobody measured it.
@@ -147,7 +143,7 @@ class Estimates:
         >>> Estimates(Workload.all_kway(Domain({"age": 4, "educ": 3}), 2)).marginal((1,))
         array([0., 0., 0.])
         """
-        held = self._held.get(gamma)
+        held = self._held.get(self.workload.require(gamma))
         return self.rebuild(gamma) if held is None else held.copy()
 
     def rebuild(self, gamma: Clique) -> Array:
@@ -163,7 +159,7 @@ class Estimates:
         return reconstruct_all(measured, gamma, self.workload.domain.shape(gamma))
 
     def _update_held(self, tau: Clique, step: Array) -> None:
-        above = [gamma for gamma in self._held if set(tau) <= set(gamma)]
+        above = [gamma for gamma in self.workload.supersets(tau) if gamma in self._held] if self._held else []
         if not above:
             return
         component = kernels.center_all(step)
@@ -175,8 +171,10 @@ class Estimates:
         domain = self.workload.domain
         if isinstance(measurement, NoisyMarginal):
             expected = domain.shape(domain.clique(measurement.gamma))
-        else:
+        elif isinstance(measurement, NoisyResidual):
             expected = self._residual_shape(self.workload.require(measurement.tau))
+        else:
+            raise ResiduumError(f"Expected a NoisyResidual or a NoisyMarginal, got {type(measurement).__name__}.")
         if measurement.values.shape != expected:
             raise DomainError(f"Expected a measurement of shape {expected}, got {measurement.values.shape}.")
         return list(measurement.residuals())
@@ -185,7 +183,24 @@ class Estimates:
         return tuple(n - 1 for n in self.workload.domain.shape(tau))
 
 
-def _finite_values(values: ArrayLike) -> Array:
-    array = real(values, "values")
+def movement(steps: Mapping[Clique, Array], gamma: Clique, sizes: tuple[int, ...]) -> float:
+    """How far a marginal moves, in L1, when its residuals move by these steps.
+
+    Paper: Prop. 4.2.
+
+    >>> movement({(): np.array(4.0)}, gamma=(0, 1), sizes=(4, 2))
+    4.0
+    """
+    change, distance = np.zeros(sizes), 0.0
+    for tau, step in steps.items():
+        distance = kernels.add_component(change, kernels.center_all(step), tuple(gamma.index(i) for i in tau))
+    return distance
+
+
+def _values(values: ArrayLike, clique: Clique) -> Array:
+    """The values as an array of their own, which nobody else can change."""
+    array = real(values, "values").copy()
     finite(array, "values")
+    if array.ndim != len(clique):
+        raise DomainError(f"Expected an axis for each attribute of {clique}, got shape {array.shape}.")
     return array

@@ -8,17 +8,16 @@ A marginal over γ is an array with one axis per attribute of γ; a residual ove
 from collections.abc import Mapping
 from functools import lru_cache
 from math import isfinite, prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from residuum import kernels
 from residuum.core import axis
-from residuum.core.checks import Array, ascending, finite, real, within
+from residuum.core.checks import Array, ascending, finite, real, sized, within
 from residuum.core.domain import Clique
 from residuum.core.workload import subsets
-from residuum.errors import DomainError
+from residuum.errors import DomainError, ResiduumError
 
 
 def decompose(mu: ArrayLike, gamma: Clique, tau: Clique) -> Array:
@@ -30,12 +29,13 @@ def decompose(mu: ArrayLike, gamma: Clique, tau: Clique) -> Array:
     array([ 5.,  9., 30.])
     """
     zeta = mu = real(mu, "mu")
-    summed = _summed(mu.shape, tuple(gamma), tuple(tau))
-    if summed:
-        zeta = np.asarray(mu.sum(axis=summed))
-    zeta, witness = kernels.sub_all(zeta)
+    summed = _summed(mu.shape, ascending(gamma, "gamma"), ascending(tau, "tau"))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if summed:
+            zeta = np.asarray(mu.sum(axis=summed))
+        zeta, witness = kernels.sub_all(zeta)
     if not isfinite(witness) or zeta.size == 0:
-        finite(mu, "mu")
+        _explain(mu, zeta, "mu")
     return zeta
 
 
@@ -51,12 +51,13 @@ def reconstruct(z: ArrayLike, tau: Clique, gamma: Clique, sizes: tuple[int, ...]
            [ 9.5,  9.5]])
     """
     z = real(z, "z")
-    shape, expanded, smeared = _smeared(z.shape, tuple(tau), tuple(gamma), tuple(sizes))
-    component = kernels.center_all(z)
+    shape, expanded, smeared = _smeared(z.shape, ascending(tau, "tau"), *sized(gamma, sizes))
+    with np.errstate(over="ignore", invalid="ignore"):
+        component = kernels.center_all(z)
     if not isfinite(component.item(0)):  # this cell is the sum of all of z, up to a factor
-        finite(z, "z")
+        _explain(z, component, "z")
     if smeared == 1:
-        return component
+        return component.reshape(shape)
     component /= smeared
     out = np.empty(shape)
     out[...] = component.reshape(expanded)
@@ -73,7 +74,7 @@ def decompose_all(mu: ArrayLike, gamma: Clique) -> dict[Clique, Array]:
     """
     mu = real(mu, "mu")
     finite(mu, "mu")
-    gamma = _fitting(mu.shape, tuple(gamma))
+    gamma = _fitting(mu.shape, ascending(gamma, "gamma"))
     parts: dict[Clique, Array] = {(): mu if gamma else mu.copy()}
     for attribute in gamma:
         split: dict[Clique, Array] = {}
@@ -94,12 +95,14 @@ def reconstruct_all(residuals: Mapping[Clique, ArrayLike], gamma: Clique, sizes:
     >>> bool(np.allclose(reconstruct_all(decompose_all(mu, (0, 1)), (0, 1), (4, 3)), mu))
     True
     """
-    gamma, sizes = _sized(tuple(gamma), tuple(sizes))
+    gamma, sizes = sized(gamma, sizes)
+    if not isinstance(residuals, Mapping):
+        raise DomainError(f"Expected a mapping of cliques to residuals, got {type(residuals).__name__}.")
     parts: dict[Clique, Array | None] = dict.fromkeys(subsets(gamma))
-    for tau, z in residuals.items():
-        z = real(z, f"residuals[{tau}]")
-        finite(z, f"residuals[{tau}]")
-        _smeared(z.shape, tuple(tau), gamma, sizes)
+    for clique, values in residuals.items():
+        tau, z = ascending(clique, "tau"), real(values, f"residuals[{clique}]")
+        finite(z, f"residuals[{clique}]")
+        _smeared(z.shape, tau, gamma, sizes)
         parts[tau] = z
     for attribute, n in zip(reversed(gamma), reversed(sizes), strict=True):
         parts = {
@@ -121,6 +124,7 @@ def p(sizes: tuple[int, ...]) -> float:
     >>> p((4, 2))
     0.375
     """
+    _, sizes = sized(range(len(sizes)), sizes)
     return prod((n - 1) / n for n in sizes)
 
 
@@ -134,7 +138,7 @@ def v(tau: Clique, gamma: Clique, sizes: tuple[int, ...]) -> float:
     0.1875
     """
     tau = ascending(tau, "tau")
-    gamma, sizes = _sized(tuple(gamma), tuple(sizes))
+    gamma, sizes = sized(gamma, sizes)
     within(tau, gamma)
     return prod((n - 1) / n if i in tau else 1 / n**2 for i, n in zip(gamma, sizes, strict=True))
 
@@ -151,8 +155,7 @@ def _merge(total: Array | None, difference: Array | None, position: int, n: int)
 @lru_cache(maxsize=65536)
 def _summed(shape: tuple[int, ...], gamma: Clique, tau: Clique) -> tuple[int, ...]:
     """The axes of γ that τ does not have."""
-    gamma, tau = _fitting(shape, gamma), ascending(tau, "tau")
-    within(tau, gamma)
+    within(tau, _fitting(shape, gamma))
     return tuple(position for position, i in enumerate(gamma) if i not in tau)
 
 
@@ -161,8 +164,6 @@ def _smeared(
     shape: tuple[int, ...], tau: Clique, gamma: Clique, sizes: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """The shape of γ, the same with 1 for the attributes that τ does not have, and the product of those."""
-    gamma, sizes = _sized(gamma, sizes)
-    tau = ascending(tau, "tau")
     within(tau, gamma)
     expected = tuple(n - 1 for i, n in zip(gamma, sizes, strict=True) if i in tau)
     if shape != expected:
@@ -171,8 +172,7 @@ def _smeared(
     return sizes, expanded, prod(sizes) // prod(expanded)
 
 
-def _fitting(shape: tuple[int, ...], gamma: Any) -> Clique:
-    gamma = ascending(gamma, "gamma")
+def _fitting(shape: tuple[int, ...], gamma: Clique) -> Clique:
     if len(shape) != len(gamma):
         raise DomainError(f"Expected an axis for each attribute of {gamma}, got an array of shape {shape}.")
     if 0 in shape:
@@ -180,10 +180,8 @@ def _fitting(shape: tuple[int, ...], gamma: Any) -> Clique:
     return gamma
 
 
-def _sized(gamma: Any, sizes: Any) -> tuple[Clique, tuple[int, ...]]:
-    gamma = ascending(gamma, "gamma")
-    if len(sizes) != len(gamma):
-        raise DomainError(f"Expected a size for each attribute of {gamma}, got {sizes}.")
-    if any(isinstance(n, bool) or not hasattr(n, "__index__") or n < 1 for n in sizes):
-        raise DomainError(f"Expected whole sizes above 0, got {sizes}.")
-    return gamma, tuple(n.__index__() for n in sizes)
+def _explain(values: Array, result: Array, name: str) -> None:
+    """Refuse values that are not finite, or too large for a finite result."""
+    finite(values, name)
+    if not np.isfinite(result).all():
+        raise ResiduumError(f"The numbers in `{name}` are too large to add up. Use a coarser unit.")

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, combinations
-from math import comb, isfinite
-from types import MappingProxyType
+from math import comb
+from numbers import Integral, Real
 from typing import Any
 
 from residuum.core.domain import Clique, Domain
 from residuum.errors import WorkloadError
 
+_LARGEST_WEIGHT = 1e30
 _MOST_CLIQUES = 50_000_000
 """More cliques than this would not fit in memory as Python objects; the error comes before they are listed."""
 
@@ -47,13 +48,11 @@ class Workload:
         for attributes, weight in weighted:
             gamma = domain.clique(attributes)
             _check(domain, gamma, weight)
-            weights[gamma] = weights.get(gamma, 0.0) + weight
+            weights[gamma] = weights.get(gamma, 0.0) + float(weight)
         if not any(weights):
             raise WorkloadError("Expected at least one clique with an attribute, got none.")
         self.domain = domain
-        self.weights: Mapping[Clique, float] = MappingProxyType(
-            {gamma: weights[gamma] for gamma in sorted(weights, key=_order)}
-        )
+        self.weights = {gamma: weights[gamma] for gamma in sorted(weights, key=_order)}
 
     @classmethod
     def all_kway(cls, domain: Domain, k: int) -> "Workload":
@@ -62,7 +61,7 @@ class Workload:
         >>> Workload.all_kway(Domain({"age": 4, "educ": 3, "sex": 2}), 2).targets
         ((0, 1), (0, 2), (1, 2))
         """
-        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= len(domain):
+        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= len(domain):
             raise WorkloadError(f"Expected k between 1 and the {len(domain)} attributes of the domain, got {k!r}.")
         count = sum(comb(len(domain), order) for order in range(k + 1))
         if count > _MOST_CLIQUES:
@@ -92,7 +91,7 @@ class Workload:
 
     def __contains__(self, gamma: object) -> bool:
         """Whether a clique of indices is in the closure."""
-        return isinstance(gamma, tuple) and gamma in self._members
+        return isinstance(gamma, tuple) and all(isinstance(i, Integral) for i in gamma) and gamma in self._members
 
     def supersets(self, tau: Clique) -> tuple[Clique, ...]:
         """The cliques of the closure that contain τ, itself among them: the marginals that a residual is part of.
@@ -150,10 +149,11 @@ def _order(gamma: Clique) -> tuple[int, Clique]:
     return len(gamma), gamma
 
 
-def _check(domain: Domain, gamma: Clique, weight: object) -> None:
+def _check(domain: Domain, gamma: Clique, weight: Any) -> None:
     if 2 ** len(gamma) > _MOST_CLIQUES:
         raise WorkloadError(f"A clique of {len(gamma)} attributes has too many subsets. Name smaller cliques.")
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not (isfinite(weight) and weight > 0):
+    number: Any = weight if isinstance(weight, Real) and not isinstance(weight, bool) else 0
+    if not 0 < number <= _LARGEST_WEIGHT:
         raise WorkloadError(
             f"Expected a positive weight for the clique {domain.name(gamma)}, got {weight!r}. "
             "Leave out a clique that does not matter."

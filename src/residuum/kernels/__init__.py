@@ -4,21 +4,43 @@ Nothing is compiled, and the compiler not even imported, before a kernel is firs
 disk, so that only the first use on a machine takes seconds, and says so.
 """
 
+import atexit
 import sys
 from functools import cache
 from importlib import import_module
+from tempfile import TemporaryDirectory
 from threading import Timer
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from residuum.kernels.center import center_all as center_all
+    from residuum.kernels.choice import choose as choose
+    from residuum.kernels.choice import weigh as weigh
     from residuum.kernels.component import add_component as add_component
+    from residuum.kernels.counting import bitmaps as bitmaps
+    from residuum.kernels.counting import extend as extend
+    from residuum.kernels.counting import population_pair as population_pair
+    from residuum.kernels.counting import population_triples as population_triples
+    from residuum.kernels.counting import tally as tally
+    from residuum.kernels.differences import subtract_component as subtract_component
     from residuum.kernels.sub import sub_all as sub_all
 
-_HOME = {"sub_all": "sub", "center_all": "center", "add_component": "component"}
+_HOME = {
+    "sub_all": "sub",
+    "center_all": "center",
+    "add_component": "component",
+    "extend": "counting",
+    "tally": "counting",
+    "bitmaps": "counting",
+    "population_pair": "counting",
+    "population_triples": "counting",
+    "subtract_component": "differences",
+    "weigh": "choice",
+    "choose": "choice",
+}
 _PATIENCE = 1.0
-_NOTICE = "residuum: compiling kernels for this machine (once per installation)"
+_NOTICE = "residuum: loading the compiled kernels; the first time on a machine, compiling takes some seconds"
 
 
 def __getattr__(name: str) -> Any:
@@ -30,14 +52,34 @@ def __getattr__(name: str) -> Any:
 
 
 def _load(module: str) -> ModuleType:
-    """Import a module of kernels, which compiles them; say so on standard error if it takes longer than a second."""
+    """Import a module of kernels, which compiles them; say so on standard error if that takes longer than a second."""
     notice = Timer(_PATIENCE, _say)
     notice.daemon = True
     notice.start()
     try:
-        return import_module(module)
+        return _import(module)
     finally:
         notice.cancel()
+
+
+def _import(module: str) -> ModuleType:
+    try:
+        return import_module(module)
+    except RuntimeError as error:
+        if "cannot cache" not in str(error):
+            raise
+        from numba import config
+
+        # Neither the package's folder nor the user's can be written: keep the compiled code for this process only.
+        setattr(config, "CACHE_DIR", _temporary_folder())  # noqa: B010 (the name is made at run time)
+        return import_module(module)
+
+
+@cache
+def _temporary_folder() -> str:
+    folder = TemporaryDirectory(prefix="residuum-")
+    atexit.register(folder.cleanup)
+    return folder.name
 
 
 @cache

@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from residuum.errors import ResiduumError
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -21,23 +23,31 @@ _pool: ThreadPoolExecutor | None = None
 def count() -> int:
     """How many threads kernels use: `RESIDUUM_THREADS` where set, else every core this process may run on."""
     asked = os.environ.get("RESIDUUM_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
+    if asked:
+        if not (asked.isascii() and asked.isdigit() and int(asked) > 0):
+            raise ResiduumError(f"Expected RESIDUUM_THREADS to be a whole number above 0, got {asked!r}.")
         return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run(task: Callable[[Piece], Result], pieces: Sequence[Piece]) -> list[Result]:
-    """`[task(piece) for piece in pieces]`, on all threads; the calling thread takes the last piece itself.
+    """`[task(piece) for piece in pieces]`, on all threads: each takes the next piece when it is done with one.
 
     >>> run(abs, [-1, -2])
     [1, 2]
     """
-    if count() == 1:
-        return [task(piece) for piece in pieces]
-    *handed_on, kept = pieces
-    futures = [_workers().submit(task, piece) for piece in handed_on]
-    last = task(kept)
-    return [*(future.result() for future in futures), last]
+    results: list[Any] = [None] * len(pieces)
+    turns = iter(range(len(pieces)))
+
+    def work() -> None:
+        for turn in turns:
+            results[turn] = task(pieces[turn])
+
+    helpers = [_workers().submit(work) for _ in range(min(count(), len(pieces)) - 1)]
+    work()
+    for helper in helpers:
+        helper.result()
+    return results
 
 
 def split(start: int, stop: int, parts: int) -> list[tuple[int, int]]:
