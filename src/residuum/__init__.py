@@ -7,19 +7,30 @@ from residuum.core.domain import Domain
 from residuum.core.grem import Estimates, NoisyMarginal, NoisyResidual
 from residuum.core.residuals import decompose, decompose_all, reconstruct, reconstruct_all
 from residuum.core.workload import Workload
-from residuum.errors import DomainError, ResiduumError, WorkloadError
+from residuum.data.table import Table
+from residuum.errors import BudgetExceeded, DomainError, ReleaseError, ResiduumError, WorkloadError
+from residuum.mechanism.aim import aim
+from residuum.mechanism.batch import residual_planner
+from residuum.release import Marginal, Release
 
 __all__ = [
+    "BudgetExceeded",
     "Domain",
     "DomainError",
     "Estimates",
+    "Marginal",
     "NoisyMarginal",
     "NoisyResidual",
+    "Release",
+    "ReleaseError",
     "ResiduumError",
+    "Table",
     "Workload",
     "WorkloadError",
+    "aim",
     "decompose",
     "decompose_all",
     "reconstruct",
     "reconstruct_all",
+    "residual_planner",
 ]

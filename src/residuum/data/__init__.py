@@ -1,0 +1,1 @@
+"""From tables to true marginals. What is in this room is private."""

@@ -1,0 +1,133 @@
+"""AIM+GReM: select the worst-known marginal, measure its residuals, update the estimates, until the budget is spent.
+
+Paper: Alg. 4, whose line numbers stand in the margin.
+"""
+
+from collections.abc import Sequence
+from math import pi, sqrt
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from residuum.core import crp, zcdp
+from residuum.core.domain import Clique, Domain
+from residuum.core.grem import Estimates, Measurement, movement
+from residuum.core.workload import Workload, subsets
+from residuum.data.differences import Differences
+from residuum.data.table import Table
+from residuum.mechanism.anneal import Round, first_round, next_round, sigma2_init
+from residuum.mechanism.curator import AdaptiveCurator
+from residuum.mechanism.progress import Listener, Progress, Report
+from residuum.mechanism.setup import check_prior, make_noise, make_release
+from residuum.privacy.ledger import Ledger
+from residuum.release import Release, measurements
+
+Steps = dict[Clique, NDArray[np.float64]]
+Allocation = Literal["crp", "iid"]
+
+
+def aim(
+    table: Table,
+    workload: Workload,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    rows_per_person: int = 1,
+    seed: int | None = None,
+    prior: Release | None = None,
+    allocation: Allocation = "crp",
+    min_share: float = 1e-3,
+    progress: bool | Listener | None = None,
+) -> Release:
+    """Release the marginals of a workload with AIM+GReM, under (ε, δ)- or ρ-zero-concentrated differential privacy.
+
+    Paper: Alg. 4. The budget is per person, who may have up to `rows_per_person` rows. A `prior` release of the same
+    workload is built upon and costs nothing again. A seed makes the run reproducible and not private. `allocation` and
+    `min_share` are for experiments: how a round's budget is shared between residuals, and which shares are dropped.
+
+    >>> import numpy as np
+    >>> from residuum import Domain, Table, Workload
+    >>> domain = Domain({"age": 4, "educ": 3, "sex": 2})
+    >>> codes = np.random.default_rng(0).integers(0, domain.sizes, size=(1000, 3))
+    >>> workload = Workload.all_kway(domain, 2)
+    >>> release = aim(Table.from_codes(codes, domain), workload, epsilon=1.0, delta=1e-9, seed=1)
+    >>> release.marginal(("sex", "age")).values.shape
+    (2, 4)
+    >>> release.provenance["caveats"]
+    ('not private: seeded',)
+    """
+    rho = zcdp.per_row(zcdp.budget(epsilon, delta, rho), rows_per_person)
+    noise = make_noise(seed)
+    prior = check_prior(prior, workload)
+    with Progress(progress, "AIM+GReM") as report:
+        known = measurements(prior.estimates) if prior else []
+        estimates = Estimates(workload, known)  # line 1
+        sigma2_0 = sigma2_init(rho, len(workload.closure))  # line 2
+        ledger = Ledger(rho)
+        curator = AdaptiveCurator(Differences(table, workload, sqrt(sigma2_0)), ledger, noise)
+        curator.follow((residual.tau, residual.values) for residual in known)
+        curator.follow(_absorb(estimates, curator.measure(initial(workload, sigma2_0))).items())  # lines 3, 5
+        current = first_round(rho, len(workload.closure), ledger.remaining)  # line 4
+        rounds = 0
+        while True:  # line 6
+            rounds += 1
+            gamma = curator.select(current.epsilon_select, current.sigma2)  # line 8
+            if allocation == "crp":
+                measured = curator.measure(optimal(estimates, gamma, current.sigma2, min_share))  # lines 9, 11
+            else:
+                measured = [curator.measure_marginal(gamma, current.sigma2)]
+            steps = _absorb(estimates, measured)  # lines 12, 14
+            curator.follow(steps.items())  # line 13
+            report(Report(ledger.spent / rho, rounds, workload.domain.name(gamma)))
+            if current.last:
+                break
+            current = next_round(current, _moved(workload.domain, gamma, steps, current), ledger.remaining)  # line 16
+    parameters = {"allocation": allocation, "min_share": min_share, "rows_per_person": rows_per_person}
+    return make_release("AIM+GReM", estimates, ledger, noise, prior, parameters | {"rounds": rounds})
+
+
+def initial(workload: Workload, sigma2: float) -> dict[Clique, float]:
+    """Variances that amount to measuring each 1-way marginal of the closure with variance σ₀².
+
+    Paper: Alg. 6. The measurements of the total are merged into one with their summed precision, at the same cost.
+    """
+    singles = [gamma for gamma in workload.closure if len(gamma) == 1]
+    total = sigma2 / sum(1 / workload.domain.size(gamma) for gamma in singles)
+    return {(): total} | dict.fromkeys(singles, sigma2)
+
+
+def optimal(estimates: Estimates, gamma: Clique, sigma2: float, min_share: float) -> dict[Clique, float]:
+    """The variances that conditional ResidualPlanner gives the residuals of a marginal, for the price of 1 / (2 σ²).
+
+    Paper: Alg. 4, line 9. Those it omits are left out.
+    """
+    sizes = estimates.workload.domain.shape(gamma)
+    taus = list(subsets(gamma))
+    inside, outside = [1.0], [1.0]
+    for n in sizes:
+        inside += [x * (n - 1) / n for x in inside]
+        outside = [y / n**2 for y in outside] + outside
+    positions = [sum(1 << k for k, i in enumerate(gamma) if i in tau) for tau in taus]
+    p = [inside[position] for position in positions]
+    v = [inside[position] * outside[position] for position in positions]
+    known = [estimates.precision(tau) for tau in taus]
+    precisions = crp.allocate(p, v, known, 1 / sigma2, min_share)
+    return {tau: 1 / x for tau, x in zip(taus, precisions, strict=True) if x > 0}
+
+
+def _absorb(estimates: Estimates, measured: Sequence[Measurement]) -> Steps:
+    """Take in measurements; return how far each residual's estimate moved."""
+    steps: Steps = {}
+    for measurement in measured:
+        for residual in measurement.residuals():
+            before = estimates.residual(residual.tau)
+            estimates.absorb(residual)
+            steps[residual.tau] = estimates.residual(residual.tau) - before
+    return steps
+
+
+def _moved(domain: Domain, gamma: Clique, steps: Steps, current: Round) -> bool:
+    """Whether the round moved the marginal's estimate by more than noise alone would."""
+    return movement(steps, gamma, domain.shape(gamma)) > sqrt(2 / pi * current.sigma2) * domain.size(gamma)

@@ -1,0 +1,59 @@
+"""ResidualPlanner: decide all noise beforehand, measure every residual once. The optimal batch method.
+
+Paper: the baseline of section 6; its allocation is `core/planner.py`.
+"""
+
+from residuum.core import planner, zcdp
+from residuum.core.grem import Estimates
+from residuum.core.planner import Objective
+from residuum.core.workload import Workload
+from residuum.data.counts import Counts
+from residuum.data.table import Table
+from residuum.mechanism.curator import Curator
+from residuum.mechanism.progress import Listener, Progress, Report
+from residuum.mechanism.setup import check_prior, make_noise, make_release
+from residuum.privacy.ledger import Ledger
+from residuum.release import Release, measurements
+
+
+def residual_planner(
+    table: Table,
+    workload: Workload,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    rows_per_person: int = 1,
+    seed: int | None = None,
+    prior: Release | None = None,
+    objective: Objective = "sum",
+    progress: bool | Listener | None = None,
+) -> Release:
+    """Release the marginals of a workload by ResidualPlanner: no adaptivity, known error beforehand.
+
+    The objective is the weighted sum of the marginals' squared errors ("sum") or the largest weighted variance of a
+    cell ("max"). The other parameters are those of `aim`; a prior release is averaged in by precision.
+
+    >>> import numpy as np
+    >>> from residuum import Domain, Table, Workload
+    >>> domain = Domain({"age": 4, "educ": 3, "sex": 2})
+    >>> codes = np.random.default_rng(0).integers(0, domain.sizes, size=(1000, 3))
+    >>> workload = Workload.all_kway(domain, 2)
+    >>> release = residual_planner(Table.from_codes(codes, domain), workload, rho=0.5, seed=1)
+    >>> release.marginal(("age", "sex")).unmeasured
+    ()
+    """
+    rho = zcdp.per_row(zcdp.budget(epsilon, delta, rho), rows_per_person)
+    noise = make_noise(seed)
+    prior = check_prior(prior, workload)
+    ledger = Ledger(rho)
+    with Progress(progress, "ResidualPlanner") as report:
+        plan = planner.plan(workload, rho, objective)
+        estimates = Estimates(workload, measurements(prior.estimates) if prior else ())
+        curator = Curator(Counts(table, workload), ledger, noise)
+        for done, (tau, sigma2) in enumerate(plan.sigma2.items(), start=1):
+            (residual,) = curator.measure({tau: sigma2})
+            estimates.absorb(residual)
+            report(Report(ledger.spent / rho, done, workload.domain.name(tau)))
+    parameters = {"objective": objective, "duality_gap": plan.gap, "rows_per_person": rows_per_person}
+    return make_release("ResidualPlanner", estimates, ledger, noise, prior, parameters)

@@ -1,0 +1,72 @@
+"""Tell a person at a terminal how far a long run is. Only public quantities are shown."""
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How far a run is: the share of the budget spent, rounds done, and what was measured last."""
+
+    spent: float
+    rounds: int
+    measured: tuple[str, ...]
+
+
+Listener = Callable[[Report], None]
+
+
+class Progress:
+    """Passes reports on to a display or to the caller's function, a few times a second.
+
+    `progress=None` shows a display where standard error is a terminal, True always, False never; a function is called
+    with each `Report`.
+    """
+
+    def __init__(self, progress: bool | Listener | None, title: str) -> None:
+        self._listener = progress if callable(progress) else None
+        self._display: Any = None
+        self._next = 0.0
+        if progress is True or (progress is None and sys.stderr.isatty()):
+            self._display = _display(title)
+
+    def __enter__(self) -> "Progress":
+        if self._display is not None:
+            self._display.start()
+            self._task = self._display.add_task("", total=1.0, rounds=0, measured="counting")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._display is not None:
+            self._display.stop()
+
+    def __call__(self, report: Report) -> None:
+        now = time.monotonic()
+        if now < self._next and report.spent < 1:
+            return
+        self._next = now + 0.1
+        if self._listener is not None:
+            self._listener(report)
+        if self._display is not None:
+            measured = " × ".join(report.measured)
+            self._display.update(self._task, completed=report.spent, rounds=report.rounds, measured=measured)
+
+
+def _display(title: str) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    return Bars(
+        TextColumn(title),
+        BarColumn(),
+        TaskProgressColumn("{task.percentage:>3.0f}% of the budget"),
+        TextColumn("{task.fields[rounds]} rounds"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[measured]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )

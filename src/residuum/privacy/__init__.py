@@ -1,0 +1,1 @@
+"""What keeps the promise: the account of the privacy budget."""
