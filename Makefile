@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench-algebra clean
+.PHONY: help demo test lint bench bench-algebra clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -19,6 +19,9 @@ lint: $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-lint #
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
+
+bench: $(VENV)/.installed-bench ## Measure AIM+GReM: errors, rounds, seconds, memory, growth (about a quarter of an hour)
+	@$(BIN)/python -m bench.mechanism
 
 bench-algebra: $(VENV)/.installed-bench ## Time Decomp and Recon against Kronecker products and against copying
 	@$(BIN)/python -m bench.algebra

@@ -27,10 +27,10 @@ def test_public_names_exist_and_are_sorted():
     assert all(getattr(residuum, name).__doc__ for name in residuum.__all__)
 
 
-def test_demo_shows_the_example_put_back_together():
+def test_demo_releases_the_sample():
     result = CliRunner().invoke(app, ["demo"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
-    for text in ("Its residuals", "-4.58", "8.33", "Largest difference to the counts"):
+    for text in ("50,000 made-up people", "epsilon = 1, delta = 1e-09", "Caveat", "age × marital", "L1 error"):
         assert text in result.output
 
 

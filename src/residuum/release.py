@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from math import sqrt
+from math import inf, nextafter, sqrt
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,9 @@ class Release:
 
     def marginal(self, attributes: Iterable[str | int] | str | int) -> Marginal:
         """The estimate of a marginal over attributes of the closure, given by name or index, in any order."""
-        asked = [attributes] if isinstance(attributes, str | int) else list(attributes)
+        asked: list[Any] = (
+            list(attributes) if isinstance(attributes, Iterable) and not isinstance(attributes, str) else [attributes]
+        )
         domain = self.domain
         gamma = domain.clique(asked)
         if gamma not in self.workload:
@@ -91,9 +93,8 @@ class Release:
         merged = Estimates(self.workload, [*measurements(self.estimates), *measurements(other.estimates)])
         caveats = dict.fromkeys([*self.provenance["caveats"], *other.provenance["caveats"]])
         provenance = {"mechanism": "combined", "parts": (self.provenance, other.provenance), "caveats": tuple(caveats)}
-        return Release(
-            merged, self.rho + other.rho, self.spends + other.spends, provenance, self.lineage | other.lineage
-        )
+        rho = nextafter(self.rho + other.rho, inf)
+        return Release(merged, rho, self.spends + other.spends, provenance, self.lineage | other.lineage)
 
 
 def measurements(estimates: Estimates) -> list[NoisyResidual]:

@@ -178,7 +178,7 @@ class TestBadInput:
     def test_outside_the_closure(self):
         estimates = Estimates(Workload.all_kway(DOMAIN, 1))
         for ask in (estimates.marginal, estimates.rebuild, estimates.residual, estimates.precision):
-            for clique in ((0, 1), [0], None, (0.0,), ([0],)):
+            for clique in ((0, 1), [0], None, (0.5,), ([0],)):
                 with pytest.raises(WorkloadError, match="is not in the workload's closure"):
                     ask(clique)
         with pytest.raises(WorkloadError):

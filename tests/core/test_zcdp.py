@@ -236,7 +236,7 @@ def test_rounded_down(numerator, denominator):
 
 
 def test_a_spend_is_a_value():
-    spend = Spend("exponential", (), 7)
-    assert spend == Spend("exponential", (), 7)
+    spend = Spend("exponential", (), 7, 1.0)
+    assert spend == Spend("exponential", (), 7, 1.0)
     with pytest.raises(AttributeError):
         spend.units = 0  # pyright: ignore[reportAttributeAccessIssue]

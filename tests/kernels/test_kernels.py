@@ -2,6 +2,7 @@
 
 import os
 import time
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -106,7 +107,7 @@ def test_unknown_kernel():
 
 
 def test_compiling_says_so_once_when_it_takes_long(monkeypatch, capsys):
-    kernels._say.cache_clear()
+    monkeypatch.setattr(kernels, "_once", Lock())
     monkeypatch.setattr(kernels, "_PATIENCE", 0.01)
     monkeypatch.setattr(kernels, "import_module", lambda _: time.sleep(0.1))
     kernels._load("slow")

@@ -77,7 +77,8 @@ def test_each_charge_is_the_exact_cost_rounded_up(rho, what):
         return
     charge(ledger, what)
     clique = () if isinstance(what, float) else what[0]
-    assert ledger.spends == (Spend("exponential" if isinstance(what, float) else "gaussian", clique, units),)
+    assert ledger.spends == (Spend("exponential" if isinstance(what, float) else "gaussian", clique, units, rho),)
+    assert ledger.spends[0].rho == pytest.approx(float(cost(what)), rel=1e-9, abs=rho * 2.0**-95)
 
 
 @given(st.floats(1e-6, 100), st.lists(gaussians, min_size=1, max_size=6))

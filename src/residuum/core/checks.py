@@ -66,7 +66,7 @@ def sized(gamma: Any, sizes: Any) -> tuple[Clique, tuple[int, ...]]:
 
 def whole(value: Any) -> bool:
     """Whether a value is a whole number, in Python's or NumPy's types; True and False are not."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
 
 
 def within(tau: Clique, gamma: Clique) -> None:

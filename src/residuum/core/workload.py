@@ -91,7 +91,10 @@ class Workload:
 
     def __contains__(self, gamma: object) -> bool:
         """Whether a clique of indices is in the closure."""
-        return isinstance(gamma, tuple) and all(isinstance(i, Integral) for i in gamma) and gamma in self._members
+        try:
+            return isinstance(gamma, tuple) and gamma in self._members
+        except TypeError:
+            return False
 
     def supersets(self, tau: Clique) -> tuple[Clique, ...]:
         """The cliques of the closure that contain τ, itself among them: the marginals that a residual is part of.

@@ -9,7 +9,7 @@ tightness and never privacy.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, inf, isfinite, log, log1p, nextafter
+from math import exp, inf, isfinite, ldexp, log, log1p, nextafter
 from numbers import Real
 from typing import Any
 
@@ -26,13 +26,21 @@ class Spend:
 
     Paper: Prop. B.3 for the mechanism "exponential", B.4 for "gaussian".
 
-    >>> Spend("gaussian", clique=(0, 2), units=5).units
-    5
+    >>> Spend("gaussian", clique=(0, 2), units=2**95, budget=3.0).rho
+    1.5
     """
 
     mechanism: str
     clique: Clique
     units: int
+    """The charge, in parts of 2⁻⁹⁶ of the budget."""
+    budget: float
+    """The ρ that the charge is a part of."""
+
+    @property
+    def rho(self) -> float:
+        """The charge in ρ, to the precision of a float."""
+        return ldexp(self.units, -96) * self.budget
 
 
 def delta_of(rho: float, epsilon: float) -> float:

@@ -62,9 +62,10 @@ class Counts:
             raise WorkloadError("The table and the workload have different domains. Build both from one Domain.")
         self.table = table
         self.workload = workload
+        check_memory(sum(table.domain.size(gamma) for gamma in workload.closure), 4)
         self.layout = Layout(workload)
-        check_memory(self.layout.cells, 4)
         self.cells: NDArray[np.int32] = np.zeros(self.layout.cells, dtype=np.int32)
+        self._handed_over = False
         maximal = _maximal(workload)
         small = [gamma for gamma in maximal if len(gamma) == 3 and _by_maps(table.domain, gamma)]
         large = [gamma for gamma in maximal if not (len(gamma) == 3 and _by_maps(table.domain, gamma))]
@@ -76,10 +77,17 @@ class Counts:
 
     def marginal(self, gamma: Clique) -> NDArray[np.int32]:
         """The true marginal over a clique of the closure, as an array with an axis per attribute."""
+        if self._handed_over:
+            return self.recount(gamma)
         return self.cells[self.layout.place(gamma)].reshape(self.table.domain.shape(gamma))
 
+    def hand_over(self) -> NDArray[np.int32]:
+        """The memory of the cells, for another use; from now on marginals are counted anew when asked for."""
+        self._handed_over = True
+        return self.cells
+
     def recount(self, gamma: Clique) -> NDArray[np.int32]:
-        """The same from the table, for when `cells` have been put to another use."""
+        """A marginal counted anew from the table."""
         out = np.zeros(self.table.domain.size(gamma), dtype=np.int32)
         self._tally([gamma], {gamma: out})
         return out.reshape(self.table.domain.shape(gamma))
@@ -164,9 +172,9 @@ def check_memory(cells: int, bytes_per_cell: int) -> None:
     available = _available_memory()
     if needed > available:
         raise WorkloadError(
-            f"The marginals of this workload have {cells:,} cells and need {needed / 2**30:,.1f} GiB of memory, "
-            f"but only {available / 2**30:,.1f} GiB are free. Ask for marginals over fewer attributes, "
-            "name the cliques that matter, or give large attributes coarser bins."
+            f"The marginals of this workload have {cells:,} cells and need {needed / 2**30:,.2f} GiB of memory "
+            f"({needed:,} bytes), but only {available / 2**30:,.2f} GiB are free. Ask for marginals over fewer "
+            "attributes, name the cliques that matter, or give large attributes coarser bins."
         )
 
 

@@ -21,23 +21,25 @@ _SIGMAS = 64
 
 
 class Differences:
-    """The difference 2^bits · μ - μ̂ of every marginal of the closure, and its L1 norm, private.
+    """The difference between every true marginal of the closure and its estimate, and its L1 norm, private.
 
-    μ̂ is what `follow` was told of, rounded to whole units of 2^-bits. It does not depend on the data, so one person
-    more changes one cell of a marginal by exactly 2^bits. `sigma` is the largest standard deviation of the noise.
+    A marginal's differences are whole numbers of 2^-bits people: 2^bits · μ - μ̂, where μ̂ is what `follow` was told,
+    rounded. μ̂ does not depend on the data, so one person more changes one cell by exactly 2^bits. `sigma` is the
+    largest standard deviation of the noise to come.
     """
 
     def __init__(self, table: Table, workload: Workload, sigma: float) -> None:
         domain = workload.domain
+        sizes = [domain.size(gamma) for gamma in workload.closure]
+        wide = sum(sizes) <= _WIDE_CELLS
+        check_memory(sum(sizes), 12 if wide else 4)
         self.workload = workload
-        cells = sum(domain.size(gamma) for gamma in workload.closure)
-        self._wide = cells <= _WIDE_CELLS
-        self._bits = _fraction_bits(self._wide, sigma, max(domain.size(gamma) for gamma in workload.targets))
-        check_memory(cells, 12 if self._wide else 4)
+        self._bits = _fraction_bits(wide, sigma, sizes)
         self._counts = Counts(table, workload)
         self._layout = self._counts.layout
-        self._cells = self._fixed_point(self._counts.cells)
-        self._norms = np.full(len(workload.closure), table.columns.shape[1] << self._bits, dtype=np.int64)
+        self._cells = self._counts.cells.astype(np.int64) if wide else self._counts.hand_over()
+        self._to_fixed_point()
+        self._scales = np.ldexp(1.0, self._bits)
         self._sizes = np.array(domain.sizes, dtype=np.int64)
         orders = max(len(gamma) for gamma in workload.targets)
         self._attributes = np.full((len(workload.closure), orders), -1, dtype=np.int64)
@@ -46,11 +48,11 @@ class Differences:
 
     def marginal(self, gamma: Clique) -> NDArray[np.int32]:
         """The true marginal over a clique."""
-        return self._counts.marginal(gamma) if self._wide else self._counts.recount(gamma)
+        return self._counts.marginal(gamma)
 
     def distances(self, positions: NDArray[np.int64] | slice) -> NDArray[np.float64]:
         """The L1 distances of the marginals at these positions of the closure."""
-        return np.ldexp(self._norms[positions].astype(np.float64), -self._bits)
+        return self._norms[positions] / self._scales[positions]
 
     def follow(self, steps: Iterable[tuple[Clique, NDArray[np.float64]]]) -> list[NDArray[np.int64]]:
         """Take note that the estimates of residuals moved by these steps; return the positions that this touches.
@@ -69,27 +71,36 @@ class Differences:
                 self._layout.starts,
                 self._attributes,
                 self._sizes,
-                2.0**self._bits,
+                self._scales,
             )
             touched.append(above)
         return touched
 
-    def _fixed_point(self, cells: NDArray[np.int32]) -> NDArray[np.int32] | NDArray[np.int64]:
-        if self._wide:
-            return cells.astype(np.int64) << self._bits
-        # A count that would leave 32 bits is capped: one person still changes it by at most one.
-        np.minimum(cells, (1 << (30 - self._bits)) - 1, out=cells)
-        np.left_shift(cells, self._bits, out=cells)
-        return cells
+    def _to_fixed_point(self) -> None:
+        """Turn counts into differences to nothing, in place, with their norms."""
+        narrow = self._cells.dtype == np.int32
+        self._norms = np.empty(len(self._bits), dtype=np.int64)
+        for k, bits in enumerate(self._bits.tolist()):
+            cells = self._cells[self._layout.starts[k] : self._layout.starts[k + 1]]
+            if narrow:
+                # A count that would leave 32 bits is capped: one person still changes it by at most one.
+                np.minimum(cells, (1 << (30 - bits)) - 1, out=cells)
+            np.left_shift(cells, bits, out=cells)
+            self._norms[k] = cells.sum(dtype=np.int64)
 
 
-def _fraction_bits(wide: bool, sigma: float, largest: int) -> int:
-    """How many bits behind the point leave room for the noise, from public quantities alone."""
+def _fraction_bits(wide: bool, sigma: float, sizes: list[int]) -> NDArray[np.int64]:
+    """How many bits behind the point leave room for the noise in each marginal, from public quantities alone.
+
+    In 32 bits a marginal with few cells gets few: rounding matters little where there is little to round, and the room
+    is needed for counts that are large.
+    """
     noise = ceil(log2(max(1.0, _SIGMAS * sigma)))
-    bits = min(20, 61 - noise - ceil(log2(largest))) if wide else min(10, 29 - noise)
-    if bits < 0:
+    room = np.log2(np.array(sizes, dtype=np.float64))
+    bits = np.minimum(20, 61 - noise - np.ceil(room)) if wide else np.minimum(np.minimum(10, 29 - noise), room // 2)
+    if bits.min() < 0:
         raise ResiduumError(
             f"The budget asks for noise of about {sigma:.1e} people, more than can be computed with. "
             "Give a larger budget or a smaller workload."
         )
-    return bits
+    return bits.astype(np.int64)

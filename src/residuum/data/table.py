@@ -32,8 +32,8 @@ class Table:
             array = np.asarray(codes)
         except ValueError:
             raise DomainError("Expected codes of shape (rows, attributes), got rows of different lengths.") from None
-        if array.size == 0 and array.ndim == 1:
-            array = array.reshape(0, len(domain)).astype(np.int64)
+        if array.size == 0:
+            array = np.empty((0, len(domain) if array.ndim == 1 else array.shape[-1]), dtype=np.int64)
         if array.ndim != 2 or array.shape[1] != len(domain):
             raise DomainError(
                 f"Expected codes with a column for each of the {len(domain)} attributes, "
@@ -41,6 +41,8 @@ class Table:
             )
         if array.dtype.kind not in "iub":
             raise DomainError(f"Expected whole numbers as codes, got {array.dtype.name} values.")
+        if len(array) >= 2**31:
+            raise DomainError("A table may have up to 2,147,483,647 rows. Release parts of it, or sample it first.")
         largest = max(domain.sizes)
         dtype = np.uint8 if largest <= 2**8 else np.uint16 if largest <= 2**16 else np.uint32
         columns = np.empty((len(domain), len(array)), dtype=dtype)

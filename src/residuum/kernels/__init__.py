@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from importlib import import_module
 from tempfile import TemporaryDirectory
-from threading import Timer
+from threading import Lock, Timer
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ _HOME = {
     "choose": "choice",
 }
 _PATIENCE = 1.0
+_once = Lock()  # taken by the first notice and never let go
 _NOTICE = "residuum: loading the compiled kernels; the first time on a machine, compiling takes some seconds"
 
 
@@ -82,6 +83,6 @@ def _temporary_folder() -> str:
     return folder.name
 
 
-@cache
 def _say() -> None:
-    print(_NOTICE, file=sys.stderr, flush=True)
+    if _once.acquire(blocking=False):
+        print(_NOTICE, file=sys.stderr, flush=True)

@@ -14,11 +14,11 @@ Integers = NDArray[np.int32] | NDArray[np.int64]
 
 
 def _signature(cell: str) -> str:
-    return f"void({cell}[::1], i8[::1], f8[::1], i8[::1], i8[::1], i8[::1], i8[:, ::1], i8[::1], f8, i8, i8)"
+    return f"void({cell}[::1], i8[::1], f8[::1], i8[::1], i8[::1], i8[::1], i8[:, ::1], i8[::1], f8[::1], i8, i8)"
 
 
 @njit([_signature("i4"), _signature("i8")], nogil=True, cache=True, error_model="numpy")
-def _subtract(differences, norms, component, tau, above, starts, attributes, sizes, scale, start, stop):
+def _subtract(differences, norms, component, tau, above, starts, attributes, sizes, scales, start, stop):
     """For the cliques `above[start:stop]`: subtract the component, smeared and rounded, and renew the L1 norm."""
     orders = attributes.shape[1]
     merged = np.empty(orders + 1, np.int64)
@@ -27,7 +27,7 @@ def _subtract(differences, norms, component, tau, above, starts, attributes, siz
     rounded = np.empty(component.size, differences.dtype)
     for position in range(start, stop):
         gamma = above[position]
-        factor = scale
+        factor = scales[gamma]
         axes = 0
         stride = component.size
         t = 0
@@ -54,7 +54,7 @@ def _subtract(differences, norms, component, tau, above, starts, attributes, siz
         if axes == 0:
             merged[0], strides[0], axes = 1, 1, 1
         for cell in range(component.size):
-            rounded[cell] = np.rint(component[cell] * factor)
+            rounded[cell] = np.int64(np.rint(component[cell] * factor))
         last = axes - 1
         n, contiguous = merged[last], strides[last] == 1
         a = starts[gamma]
@@ -67,15 +67,13 @@ def _subtract(differences, norms, component, tau, above, starts, attributes, siz
             if contiguous:
                 values = rounded[source : source + n]
                 for c in range(n):
-                    x = row[c] - values[c]
-                    row[c] = x
-                    norm += abs(x)
+                    row[c] -= values[c]
+                    norm += abs(np.int64(row[c]))
             else:
                 value = rounded[source]
                 for c in range(n):
-                    x = row[c] - value
-                    row[c] = x
-                    norm += abs(x)
+                    row[c] -= value
+                    norm += abs(np.int64(row[c]))
             a += n
             axis = last - 1
             while axis >= 0:
@@ -98,15 +96,17 @@ def subtract_component(
     starts: NDArray[np.int64],
     attributes: NDArray[np.int64],
     sizes: NDArray[np.int64],
-    scale: float,
+    scales: NDArray[np.float64],
 ) -> None:
     """Subtract a component from the differences of all marginals `above` it and renew their L1 norms, in place.
 
     Paper: Prop. 4.2. `starts` says where each marginal lies, `attributes` (a row each, filled up with -1) what it is
-    over, `sizes` how many values each attribute has, `scale` how many units make one person.
+    over, `sizes` how many values each attribute has, `scales` how many units
+    make one person in each marginal. The norm is that of what is stored, also where it left the range of its integers:
+    so one person more changes it by at most the scale, whatever happened before.
     """
     cells = int((starts[above + 1] - starts[above]).sum())
-    arguments = (differences, norms, component, tau, above, starts, attributes, sizes, scale)
+    arguments = (differences, norms, component, tau, above, starts, attributes, sizes, scales)
     if cells < threads.WORTHWHILE:
         _subtract(*arguments, 0, above.size)
         return

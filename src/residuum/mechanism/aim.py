@@ -5,17 +5,18 @@ Paper: Alg. 4, whose line numbers stand in the margin.
 
 from collections.abc import Sequence
 from math import pi, sqrt
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from residuum.core import crp, zcdp
 from residuum.core.domain import Clique, Domain
-from residuum.core.grem import Estimates, Measurement, movement
+from residuum.core.grem import Estimates, Measurement, NoisyResidual, movement
 from residuum.core.workload import Workload, subsets
 from residuum.data.differences import Differences
 from residuum.data.table import Table
+from residuum.errors import ResiduumError
 from residuum.mechanism.anneal import Round, first_round, next_round, sigma2_init
 from residuum.mechanism.curator import AdaptiveCurator
 from residuum.mechanism.progress import Listener, Progress, Report
@@ -25,6 +26,9 @@ from residuum.release import Release, measurements
 
 Steps = dict[Clique, NDArray[np.float64]]
 Allocation = Literal["crp", "iid"]
+
+_WORTH_KNOWING = 1e4
+"""A prior's residuals with a variance beyond so many times that of the first measurements are left out as noise."""
 
 
 def aim(
@@ -58,15 +62,18 @@ def aim(
     >>> release.provenance["caveats"]
     ('not private: seeded',)
     """
+    if allocation not in get_args(Allocation):
+        raise ResiduumError(f"Expected allocation 'crp' or 'iid', got {allocation!r}.")
     rho = zcdp.per_row(zcdp.budget(epsilon, delta, rho), rows_per_person)
     noise = make_noise(seed)
     prior = check_prior(prior, workload)
     with Progress(progress, "AIM+GReM") as report:
-        known = measurements(prior.estimates) if prior else []
-        estimates = Estimates(workload, known)  # line 1
         sigma2_0 = sigma2_init(rho, len(workload.closure))  # line 2
+        known = [residual for residual in _known(prior) if residual.sigma2 <= _WORTH_KNOWING * sigma2_0]
+        estimates = Estimates(workload, known)  # line 1
         ledger = Ledger(rho)
-        curator = AdaptiveCurator(Differences(table, workload, sqrt(sigma2_0)), ledger, noise)
+        noisiest = max([sigma2_0, *(residual.sigma2 for residual in known)])
+        curator = AdaptiveCurator(Differences(table, workload, sqrt(noisiest)), ledger, noise)
         curator.follow((residual.tau, residual.values) for residual in known)
         curator.follow(_absorb(estimates, curator.measure(initial(workload, sigma2_0))).items())  # lines 3, 5
         current = first_round(rho, len(workload.closure), ledger.remaining)  # line 4
@@ -86,6 +93,10 @@ def aim(
             current = next_round(current, _moved(workload.domain, gamma, steps, current), ledger.remaining)  # line 16
     parameters = {"allocation": allocation, "min_share": min_share, "rows_per_person": rows_per_person}
     return make_release("AIM+GReM", estimates, ledger, noise, prior, parameters | {"rounds": rounds})
+
+
+def _known(prior: Release | None) -> list[NoisyResidual]:
+    return measurements(prior.estimates) if prior else []
 
 
 def initial(workload: Workload, sigma2: float) -> dict[Clique, float]:

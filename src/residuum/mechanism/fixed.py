@@ -3,7 +3,7 @@
 Paper: section 6, "Algorithmic improvements". Half of the budget goes to the 1-way marginals, half to the sequence.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from residuum.core import zcdp
@@ -31,12 +31,14 @@ def fixed_sequence(
     reconstruction: Reconstruction = "lazy",
     min_share: float = 1e-3,
     steps: int | None = None,
+    watch: Callable[[int], None] | None = None,
 ) -> Release:
     """Measure the 1-way marginals and then a sequence, keeping an estimate of every target after each step.
 
     `allocation` shares a step's budget by conditional ResidualPlanner ("crp") or puts isotropic noise on the marginal
     ("iid"); `reconstruction` updates the targets a measurement touches ("lazy") or puts all together anew ("full").
-    `steps` stops after a prefix of the sequence, at the budget per step of the whole.
+    `steps` stops after a prefix of the sequence, at the budget per step of the whole; `watch` is called with the number
+    of steps done, from 0 on.
 
     >>> import numpy as np
     >>> from residuum import Domain, Table, Workload
@@ -57,7 +59,9 @@ def fixed_sequence(
     for residual in curator.measure(initial(workload, _singles(workload) / rho * within)):
         estimates.absorb(residual)
     sigma2 = len(sequence) / rho * within
-    for gamma in sequence[:steps]:
+    watch = watch or (lambda _: None)
+    watch(0)
+    for done, gamma in enumerate(sequence[:steps], start=1):
         if allocation == "crp":
             measured = curator.measure(optimal(estimates, gamma, sigma2, min_share))
         else:
@@ -67,6 +71,7 @@ def fixed_sequence(
         if reconstruction == "full":
             for target in workload.targets:
                 estimates.rebuild(target)
+        watch(done)
     parameters = {"allocation": allocation, "reconstruction": reconstruction, "min_share": min_share}
     return make_release("fixed sequence", estimates, ledger, noise, None, parameters)
 

@@ -20,7 +20,7 @@ Listener = Callable[[Report], None]
 
 
 class Progress:
-    """Passes reports on to a display or to the caller's function, a few times a second.
+    """Passes reports on: each to the caller's function, ten a second to a display.
 
     `progress=None` shows a display where standard error is a terminal, True always, False never; a function is called
     with each `Report`.
@@ -44,13 +44,10 @@ class Progress:
             self._display.stop()
 
     def __call__(self, report: Report) -> None:
-        now = time.monotonic()
-        if now < self._next and report.spent < 1:
-            return
-        self._next = now + 0.1
         if self._listener is not None:
             self._listener(report)
-        if self._display is not None:
+        if self._display is not None and (now := time.monotonic()) >= self._next:
+            self._next = now + 0.1
             measured = " × ".join(report.measured)
             self._display.update(self._task, completed=report.spent, rounds=report.rounds, measured=measured)
 

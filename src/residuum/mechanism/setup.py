@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from importlib.metadata import version
+from math import inf, nextafter
 from typing import Any
 
 from residuum.core.grem import Estimates
@@ -47,7 +48,7 @@ def make_release(
     }
     return Release(
         estimates,
-        ledger.spent + (prior.rho if prior else 0.0),
+        nextafter(ledger.spent + prior.rho, inf) if prior else ledger.spent,
         (*(prior.spends if prior else ()), *ledger.spends),
         provenance,
         frozenset({fingerprint(estimates)}) | (prior.lineage if prior else frozenset()),

@@ -77,7 +77,7 @@ class Ledger:
         """
         top, bottom = above_zero(epsilon_select, "epsilon_select").as_integer_ratio()
         units = -(-(top * top * self._bottom << BITS - 3) // (bottom * bottom * self._top))
-        self._record([Spend("exponential", (), units)])
+        self._record([Spend("exponential", (), units, self._rho)])
 
     @property
     def rho(self) -> float:
@@ -148,7 +148,7 @@ class Ledger:
         numerator, denominator = _ratio(sensitivity2)
         top, bottom = above_zero(sigma2, "sigma2").as_integer_ratio()
         units = -(-(numerator * bottom * self._bottom << BITS - 1) // (denominator * top * self._top))
-        return Spend("gaussian", _clique(clique), units)
+        return Spend("gaussian", _clique(clique), units, self._rho)
 
     def _record(self, spends: list[Spend]) -> None:
         units = sum([spend.units for spend in spends])

@@ -1,7 +1,8 @@
 """Noise from the operating system's entropy, for runs without a seed.
 
-The draws are still floating-point Gaussians: they keep the mathematical guarantee for ideal real numbers, but an
-attacker who sees the last bits of a released number may learn more. Every release says so.
+The draws are still floating-point Gaussians from a statistical generator under a secret key: they keep the mathematical
+guarantee for ideal noise, but an attacker who studies the bits of released numbers may learn more. Every release says
+so.
 """
 
 import secrets
@@ -16,7 +17,7 @@ class SystemNoise(Simulator):
     False
     """
 
-    caveat = "noise in floating point: not proof against attacks on its last bits"
+    caveat = "not exact: floating-point noise, not proof against attacks on its bits"
 
     def __init__(self) -> None:
-        super().__init__(secrets.randbits(64))
+        self._key(secrets.randbits(128))

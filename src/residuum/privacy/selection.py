@@ -14,6 +14,9 @@ from residuum.core.domain import Clique
 from residuum.core.workload import Workload
 
 _ALL = np.empty(0, dtype=np.int64)
+_FIRST = np.array([1], dtype=np.int64)
+"""The first candidate, renewed even where nothing changed: no change at all would read as a change of all."""
+
 _BLOCK = 256
 
 
@@ -51,9 +54,8 @@ class Selection:
             self._parameters = epsilon_select, sigma2
             at, positions, changed = slice(None), slice(1, None), _ALL
         else:
-            positions = np.concatenate(touched)
-            if positions[0] == 0:
-                positions = positions[positions > 0]
+            positions = np.concatenate([*touched, _FIRST])
+            positions = positions[positions > 0]
             at = changed = positions - 1
         expected_noise = sqrt(2 / pi * sigma2) * self._cells[at]
         scores = self._weight[at] * (distances(positions) - expected_noise)

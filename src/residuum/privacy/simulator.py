@@ -22,7 +22,10 @@ class Simulator:
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not hasattr(seed, "__index__") or not 0 <= seed < 2**64:
             raise ResiduumError(f"Expected a seed between 0 and 2**64 - 1, got {seed!r}.")
-        self._bits = np.random.Philox(key=seed)
+        self._key(seed)
+
+    def _key(self, key: int) -> None:
+        self._bits = np.random.Philox(key=key)
         self._start = self._bits.state
         self._generator = np.random.Generator(self._bits)
         self._draws = 0

@@ -1,0 +1,198 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from residuum import Domain, ResiduumError, Table, Workload, WorkloadError
+from residuum.data import counts, differences
+from residuum.data.differences import Differences
+from residuum.kernels import twins
+from tests.data import test_counts
+
+DOMAIN = Domain({"a": 3, "b": 2, "c": 4, "d": 2})
+WORKLOAD = Workload(DOMAIN, [(0, 1, 2), (1, 3), (2, 3), (0,)])
+EVERYTHING = slice(None)
+
+
+@pytest.fixture(params=["64 bits", "32 bits"])
+def form(request, monkeypatch):
+    if request.param == "32 bits":
+        monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
+    return request.param
+
+
+def table_of(codes):
+    return Table.from_codes(codes, DOMAIN)
+
+
+def random_codes(rng, rows):
+    return rng.integers(0, DOMAIN.sizes, size=(rows, len(DOMAIN)))
+
+
+def random_steps(rng, count, scale):
+    """Steps of random residuals of the closure, as a noisy run would make them."""
+    for _ in range(count):
+        tau = WORKLOAD.closure[rng.integers(len(WORKLOAD.closure))]
+        yield tau, np.asarray(rng.normal(scale=scale, size=[n - 1 for n in DOMAIN.shape(tau)]))
+
+
+def truth(codes, gamma):
+    return test_counts.brute_force(codes, DOMAIN, gamma)
+
+
+def distances_by_hand(codes, steps, bits):
+    """‖2^bits μ - μ̂‖₁ / 2^bits with every step rounded to units, for each marginal of the closure."""
+    distances = []
+    for gamma, b in zip(WORKLOAD.closure, bits.tolist(), strict=True):
+        mu = truth(codes, gamma) << b
+        for tau, step in steps:
+            if set(tau) <= set(gamma):
+                others = [axis for axis, i in enumerate(gamma) if i not in tau]
+                smeared = np.expand_dims(twins.center_all(step), others) / DOMAIN.size([gamma[k] for k in others])
+                mu -= np.rint(np.broadcast_to(smeared, mu.shape) * 2.0**b).astype(np.int64)
+        distances.append(np.abs(mu).sum() / 2.0**b)
+    return np.array(distances)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 300])
+def test_the_distance_is_that_of_the_rounded_public_estimate(form, rows):
+    rng = np.random.default_rng(rows)
+    codes = random_codes(rng, rows)
+    kept = Differences(table_of(codes), WORKLOAD, sigma=10.0)
+    np.testing.assert_array_equal(kept.distances(EVERYTHING), np.full(len(WORKLOAD.closure), rows))
+    history = []
+    for _ in range(5):
+        steps = list(random_steps(rng, 6, 30.0))
+        touched = kept.follow(steps)
+        for (tau, _), positions in zip(steps, touched, strict=True):
+            assert tuple(WORKLOAD.closure[k] for k in positions) == WORKLOAD.supersets(tau)
+        history += steps
+        expected = distances_by_hand(codes, history, kept._bits)
+        seen = set(np.concatenate([*touched]))
+        np.testing.assert_array_equal(kept.distances(EVERYTHING), expected)
+        np.testing.assert_array_equal(kept.distances(np.array(sorted(seen))), expected[sorted(seen)])
+    if form == "64 bits":
+        assert set(kept._bits) == {20}
+    else:
+        assert kept._bits.tolist() == [int(np.log2(DOMAIN.size(gamma)) // 2) for gamma in WORKLOAD.closure]
+
+
+@pytest.mark.usefixtures("form")
+def test_following_the_truth_leaves_no_distance():
+    rng = np.random.default_rng(1)
+    codes = random_codes(rng, 1000)
+    kept = Differences(table_of(codes), WORKLOAD, sigma=10.0)
+    for tau in WORKLOAD.closure:
+        mu = kept.marginal(tau).astype(np.float64)
+        kept.follow([(tau, twins.sub_all(mu)[0])])
+    cells = np.array([DOMAIN.size(gamma) for gamma in WORKLOAD.closure])
+    assert (kept.distances(EVERYTHING) <= cells * 8 * 0.5 / 2**kept._bits).all()
+
+
+@pytest.mark.usefixtures("form")
+def test_the_true_marginals_stay_known():
+    rng = np.random.default_rng(2)
+    codes = random_codes(rng, 200)
+    kept = Differences(table_of(codes), WORKLOAD, sigma=10.0)
+    kept.follow(random_steps(rng, 20, 50.0))
+    for gamma in WORKLOAD.closure:
+        np.testing.assert_array_equal(kept.marginal(gamma), truth(codes, gamma))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.integers(0, 60), st.integers(0, 25), st.sampled_from([0.1, 7.0, 600.0]), st.booleans())
+def test_one_row_more_changes_each_distance_by_at_most_one(seed, rows, count, scale, wide):
+    before, differences._WIDE_CELLS = differences._WIDE_CELLS, 1 << 28 if wide else 0
+    try:
+        rng = np.random.default_rng(seed)
+        codes = random_codes(rng, rows + 1)
+        one, two = (Differences(table_of(some), WORKLOAD, sigma=scale) for some in (codes[:-1], codes))
+    finally:
+        differences._WIDE_CELLS = before
+    steps = list(random_steps(rng, count, scale))
+    one.follow(steps)
+    two.follow(steps)
+    change = np.abs(two.distances(EVERYTHING) - one.distances(EVERYTHING))
+    assert (change <= 1).all()  # exactly: not a bit more
+    assert count or (change == 1).all()
+
+
+def test_both_forms_agree(monkeypatch):
+    rng = np.random.default_rng(3)
+    table = table_of(random_codes(rng, 500))
+    steps = list(random_steps(rng, 50, 20.0))
+    wide = Differences(table, WORKLOAD, sigma=10.0)
+    monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
+    narrow = Differences(table, WORKLOAD, sigma=10.0)
+    wide.follow(steps)
+    narrow.follow(steps)
+    cells = np.array([DOMAIN.size(gamma) for gamma in WORKLOAD.closure])
+    assert narrow._cells.dtype == np.int32
+    error = np.abs(wide.distances(EVERYTHING) - narrow.distances(EVERYTHING))
+    assert (error <= cells * len(steps) * 0.5 / 2.0**narrow._bits).all()
+    assert error.max() > 0
+
+
+def test_a_count_beyond_32_bits_is_capped(monkeypatch):
+    monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
+    sigma = 1000.0
+
+    class ManyPeople(counts.Counts):
+        """As if every cell held so many people that some with one more leave 32 bits."""
+
+        def __init__(self, table, workload):
+            super().__init__(table, workload)
+            self.cells += 2**30 - 11
+
+    monkeypatch.setattr(differences, "Counts", ManyPeople)
+    codes = np.zeros((11, 4), dtype=np.uint8)
+    one, two = (Differences(table_of(some), WORKLOAD, sigma=sigma) for some in (codes[:-1], codes))
+    steps = list(random_steps(np.random.default_rng(4), 10, sigma))
+    one.follow(steps)
+    two.follow(steps)
+    assert (np.abs(two.distances(EVERYTHING) - one.distances(EVERYTHING)) <= 1).all()
+
+
+@pytest.mark.parametrize(("wide", "sigma"), [(True, 1e18), (False, 1e8)])
+def test_a_budget_too_small(wide, sigma, monkeypatch):
+    if not wide:
+        monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
+    with pytest.raises(ResiduumError, match=r"noise of about 1\.0e\+\d+ people.*larger budget"):
+        Differences(table_of([]), WORKLOAD, sigma)
+
+
+def test_room_for_the_noise():
+    for sigma in (1e-3, 1.0, 1e3, 1e6):
+        for largest in (2, 10**6):
+            (bits,) = differences._fraction_bits(True, sigma, [largest])
+            assert 64 * sigma * largest * 2.0**bits <= 2**61
+        (bits,) = differences._fraction_bits(False, sigma, [10**6])
+        assert sigma < 1e6 or bits == 3
+        assert 64 * sigma * 2.0**bits <= 2**29
+
+
+def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
+    cells = sum(DOMAIN.size(gamma) for gamma in WORKLOAD.closure)
+    monkeypatch.setattr(counts, "_available_memory", lambda: 12 * cells - 1)
+    with pytest.raises(WorkloadError, match=f"{cells} cells"):
+        Differences(table_of([]), WORKLOAD, sigma=1.0)
+    monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
+    Differences(table_of([]), WORKLOAD, sigma=1.0)
+
+
+def test_one_row_more_changes_a_distance_by_at_most_one_even_beyond_the_room(monkeypatch):
+    monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
+    codes = np.zeros((1001, 4), dtype=np.uint8)
+    one, two = (Differences(table_of(some), WORKLOAD, sigma=10.0) for some in (codes[:-1], codes))
+    steps = [((), np.array(1000.5 - 2.0**21)), ((), np.array(5.0))]  # one of them passes 2^31 units, the other not
+    one.follow(steps)
+    two.follow(steps)
+    assert (np.abs(two.distances(EVERYTHING) - one.distances(EVERYTHING)) <= 1).all()
+
+
+def test_following_the_truth_of_more_than_a_million_rows_in_32_bits(monkeypatch):
+    monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
+    rows = 1_100_000
+    kept = Differences(table_of(np.zeros((rows, 4), dtype=np.uint8)), WORKLOAD, sigma=10.0)
+    kept.follow([((), np.array(float(rows)))])
+    assert kept.distances(slice(0, 1)) == [0.0]

@@ -1,0 +1,104 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from residuum import Domain, ReleaseError, ResiduumError, Table, Workload, WorkloadError, aim, residual_planner
+from residuum.core.planner import plan
+from residuum.data.counts import Counts
+
+DOMAIN = Domain({"a": 3, "b": 2, "c": 4})
+WORKLOAD = Workload(DOMAIN, {(0, 1): 2.0, (1, 2): 1.0, (0,): 1.0})
+TABLE = Table.from_codes(np.random.default_rng(0).integers(0, DOMAIN.sizes, size=(500, 3)), DOMAIN)
+
+
+@pytest.mark.parametrize("objective", ["sum", "max"])
+def test_every_residual_is_measured_as_planned(objective):
+    release = residual_planner(TABLE, WORKLOAD, rho=0.5, seed=1, objective=objective)
+    planned = plan(WORKLOAD, 0.5, objective)
+    assert release.provenance["objective"] == objective
+    assert 0 <= release.provenance["duality_gap"] == planned.gap <= 0.01
+    for gamma in WORKLOAD.closure:
+        assert release.marginal(gamma).unmeasured == ()
+        assert release.estimates.precision(gamma) == 1 / planned.sigma2[gamma]
+    assert [spend.clique for spend in release.spends] == list(WORKLOAD.closure)
+    assert Fraction(release.rho) <= Fraction(1, 2)
+    assert release.rho == pytest.approx(0.5, rel=1e-9)
+
+
+def test_max_and_sum_each_do_what_they_promise():
+    largest, total = {}, {}
+    for objective in ("sum", "max"):
+        release = residual_planner(TABLE, WORKLOAD, rho=0.5, seed=1, objective=objective)
+        variances = {gamma: release.marginal(gamma).noise_stderr ** 2 for gamma in WORKLOAD.targets}
+        largest[objective] = max(WORKLOAD.weights[gamma] * x for gamma, x in variances.items())
+        total[objective] = sum(WORKLOAD.weights[gamma] * DOMAIN.size(gamma) * x for gamma, x in variances.items())
+    assert largest["max"] < largest["sum"]
+    assert total["sum"] < total["max"]
+
+
+@pytest.mark.parametrize("with_prior", [False, True])
+def test_the_error_is_what_noise_stderr_says(with_prior):
+    truth = Counts(TABLE, WORKLOAD)
+    errors = {gamma: [] for gamma in WORKLOAD.closure}
+    for seed in range(200):
+        prior = residual_planner(TABLE, WORKLOAD, rho=0.3, seed=10_000 + seed) if with_prior else None
+        release = residual_planner(TABLE, WORKLOAD, rho=0.2, seed=seed, prior=prior, objective="max")
+        for gamma in WORKLOAD.closure:
+            marginal = release.marginal(gamma)
+            errors[gamma].append((marginal.values - truth.marginal(gamma)) / marginal.noise_stderr)
+    pooled = np.mean([np.mean(np.square(some)) for some in errors.values()])
+    assert pooled == pytest.approx(1, rel=0.1)
+    for some in errors.values():
+        # The mean of n squared standard normals that are all the same draw is off by 4.5 √(2 / n) once in 10^5.
+        assert np.mean(np.square(some)) == pytest.approx(1, abs=4.5 * np.sqrt(2 / 200))
+        assert np.abs(np.mean(some)) < 4.5 / np.sqrt(200)
+    widest = np.array(errors[(1, 2)])
+    assert np.mean(widest**2) == pytest.approx(1, rel=0.15)
+
+
+def test_a_prior_is_averaged_in():
+    prior = aim(TABLE, WORKLOAD, rho=0.3, seed=1)
+    alone = residual_planner(TABLE, WORKLOAD, rho=0.2, seed=2)
+    release = residual_planner(TABLE, WORKLOAD, rho=0.2, seed=2, prior=prior)
+    assert release.rho == pytest.approx(0.5)
+    assert release.spends == prior.spends + alone.spends
+    for tau in WORKLOAD.closure:
+        a, b = prior.estimates.precision(tau), alone.estimates.precision(tau)
+        assert release.estimates.precision(tau) == pytest.approx(a + b)
+        expected = (a * prior.estimates.residual(tau) + b * alone.estimates.residual(tau)) / (a + b)
+        np.testing.assert_allclose(release.estimates.residual(tau), expected)
+
+
+def test_reproducible_and_rows_per_person():
+    one = residual_planner(TABLE, WORKLOAD, rho=0.4, seed=3, rows_per_person=2)
+    two = residual_planner(TABLE, WORKLOAD, rho=0.1, seed=3)
+    assert one.lineage == two.lineage
+    assert one.spends == two.spends
+    assert one.provenance["budget"] == 0.1
+    assert one.provenance["caveats"] == ("not private: seeded",)
+
+
+def test_no_rows():
+    release = residual_planner(Table.from_codes([], DOMAIN), WORKLOAD, rho=1e8, seed=3)
+    assert np.abs(release.marginal((1, 2)).values).max() < 0.1
+
+
+def test_progress():
+    reports = []
+    residual_planner(TABLE, WORKLOAD, rho=1.0, seed=3, progress=reports.append)
+    assert reports[0].rounds == 1
+
+
+def test_bad_input():
+    for budget in ({}, {"epsilon": 0, "delta": 1e-9}, {"epsilon": 1, "delta": 1}, {"rho": 1.0, "epsilon": 1.0}):
+        with pytest.raises(ResiduumError, match="Expected"):
+            residual_planner(TABLE, WORKLOAD, **budget)
+    with pytest.raises(ResiduumError, match='"sum" or "max", got \'mean\''):
+        residual_planner(TABLE, WORKLOAD, rho=1.0, objective="mean")
+    other = Domain({"a": 3, "b": 2})
+    with pytest.raises(WorkloadError, match="different domains"):
+        residual_planner(Table.from_codes([], other), WORKLOAD, rho=1.0)
+    prior = residual_planner(Table.from_codes([], other), Workload.all_kway(other, 1), rho=1.0)
+    with pytest.raises(ReleaseError, match="same domain"):
+        residual_planner(TABLE, WORKLOAD, rho=1.0, prior=prior)

@@ -1,0 +1,155 @@
+from fractions import Fraction
+from math import ceil, prod
+
+import numpy as np
+import pytest
+
+from residuum import BudgetExceeded, Domain, Estimates, NoisyMarginal, NoisyResidual, Table, Workload
+from residuum.core.residuals import decompose
+from residuum.core.workload import subsets
+from residuum.data.counts import Counts
+from residuum.data.differences import Differences
+from residuum.mechanism.aim import initial, optimal
+from residuum.mechanism.curator import AdaptiveCurator, Curator
+from residuum.privacy.ledger import Ledger
+from residuum.privacy.simulator import Simulator
+
+DOMAIN = Domain({"a": 3, "b": 2, "c": 4})
+WORKLOAD = Workload.all_kway(DOMAIN, 2)
+TABLE = Table.from_codes(np.random.default_rng(0).integers(0, DOMAIN.sizes, size=(500, 3)), DOMAIN)
+
+
+class Silence(Simulator):
+    """No noise at all, and a record of what was asked for; `ledger` shows what had been spent by then."""
+
+    def __init__(self, ledger):
+        super().__init__(0)
+        self.ledger = ledger
+        self.calls = []
+
+    def gaussian(self, shape, sigma2):
+        self.calls.append((shape, sigma2, self.ledger.spent_units))
+        return np.zeros(shape)
+
+    def uniform(self):
+        self.calls.append(((), None, self.ledger.spent_units))
+        return 0.5
+
+
+def curators(rho):
+    for kind, truth in ((Curator, Counts(TABLE, WORKLOAD)), (AdaptiveCurator, Differences(TABLE, WORKLOAD, 10.0))):
+        ledger = Ledger(rho)
+        noise = Silence(ledger)
+        yield kind(truth, ledger, noise), ledger, noise
+
+
+def exact(rho, items):
+    """Units for Gaussian measurements, (sensitivity², σ²) each, rounded up one by one."""
+    return sum(ceil(s / (2 * Fraction(sigma2)) / Fraction(rho) * 2**96) for s, sigma2 in items)
+
+
+def test_without_noise_the_truth_comes_back():
+    for curator, _, _ in curators(1e3):
+        for residual in curator.measure(dict.fromkeys(WORKLOAD.closure, 1.0)):
+            truth = Counts(TABLE, WORKLOAD).marginal(residual.tau)
+            assert isinstance(residual, NoisyResidual)
+            np.testing.assert_allclose(residual.values, decompose(truth, residual.tau, residual.tau))
+        measured = curator.measure_marginal((0, 2), 2.5)
+        assert isinstance(measured, NoisyMarginal)
+        assert (measured.gamma, measured.sigma2) == ((0, 2), 2.5)
+        np.testing.assert_array_equal(measured.values, Counts(TABLE, WORKLOAD).marginal((0, 2)))
+
+
+def test_costs_are_p_over_two_sigma2_exactly():
+    rho = 0.3
+    wanted = {(): 7.0, (1,): 11.3, (0, 2): 1e3, (1, 2): 13.7}
+    for curator, ledger, noise in curators(rho):
+        curator.measure(wanted)
+        p = {tau: prod((Fraction(n - 1, n) for n in DOMAIN.shape(tau)), start=Fraction(1)) for tau in wanted}
+        units = exact(rho, [(p[tau], sigma2) for tau, sigma2 in wanted.items()])
+        assert ledger.spent_units == units
+        assert [spend.clique for spend in ledger.spends] == list(wanted)
+        curator.measure_marginal((0, 1), 9.1)
+        assert ledger.spent_units == units + exact(rho, [(1, 9.1)])
+        shapes = [DOMAIN.shape(tau) for tau in (*wanted, (0, 1))]
+        assert [(shape, sigma2) for shape, sigma2, _ in noise.calls] == list(
+            zip(shapes, [*wanted.values(), 9.1], strict=True)
+        )
+
+
+def test_everything_is_charged_before_anything_is_drawn():
+    for curator, ledger, noise in curators(10.0):
+        curator.measure({(): 1.0, (0,): 1.0, (0, 1): 1.0})
+        assert {spent for _, _, spent in noise.calls} == {ledger.spent_units}
+        curator.measure_marginal((1, 2), 1.0)
+        assert noise.calls[-1][2] == ledger.spent_units
+    curator.select(0.5, 1.0)
+    assert noise.calls[-1] == ((), None, ledger.spent_units)
+    assert ledger.spends[-1].mechanism == "exponential"
+    assert ledger.spends[-1].units == Fraction(1, 4) / 8 / 10 * 2**96 // 1 + 1
+
+
+def test_too_little_budget_and_the_noise_is_not_touched():
+    for curator, ledger, noise in curators(0.1):
+        with pytest.raises(BudgetExceeded):
+            curator.measure({(): 1e6, (0,): 1e6, (0, 1): 1.0})
+        with pytest.raises(BudgetExceeded):
+            curator.measure_marginal((0, 1), 4.999)
+        if isinstance(curator, AdaptiveCurator):
+            with pytest.raises(BudgetExceeded):
+                curator.select(1.0, 1.0)
+        assert noise.calls == []
+        assert ledger.spent_units == 0
+
+
+def test_nothing_to_measure():
+    for curator, ledger, noise in curators(0.1):
+        assert curator.measure({}) == []
+        assert (ledger.spends, noise.calls) == ((), [])
+
+
+def test_the_selection_follows_the_estimates():
+    ledger = Ledger(1e9)
+    curator = AdaptiveCurator(Differences(TABLE, WORKLOAD, 10.0), ledger, Simulator(3))
+    curator.follow([((), np.array(500.0))])
+    for gamma in ((0,), (1,), (2,), (0, 1), (0, 2)):
+        mu = Counts(TABLE, WORKLOAD).marginal(gamma)
+        curator.follow([(gamma, decompose(mu, gamma, gamma))])
+    assert curator.select(1e3, 1e-12) == (1, 2)  # the only one whose estimate is not the truth
+    gamma = (1, 2)
+    curator.follow([(gamma, decompose(Counts(TABLE, WORKLOAD).marginal(gamma), gamma, gamma))])
+    assert curator.select(1e-9, 1e-12) in WORKLOAD.closure[1:]
+
+
+def test_measured_residuals_have_the_variance_they_say():
+    tau, sigma2 = (0, 2), 5.0
+    truth = decompose(Counts(TABLE, WORKLOAD).marginal(tau), tau, tau)
+    curator = Curator(Counts(TABLE, WORKLOAD), Ledger(1e9), Simulator(8))
+    errors = np.array([(curator.measure({tau: sigma2})[0].values - truth).ravel() for _ in range(3000)])
+    covariance = np.kron(np.eye(2) + 1, np.eye(3) + 1) * sigma2  # V for sizes 3 and 4
+    np.testing.assert_allclose(errors.T @ errors / len(errors), covariance, atol=0.1 * covariance.max())
+
+
+def test_initial_measurements_are_those_of_the_one_way_marginals():
+    """Paper: Alg. 6. Merging the measurements of the total changes neither what is known nor what it costs."""
+    sigma2 = 8.0
+    separate = Estimates(WORKLOAD)
+    for i in range(3):
+        separate.absorb(NoisyMarginal((i,), np.zeros(DOMAIN.sizes[i]), sigma2))
+    merged = initial(WORKLOAD, sigma2)
+    assert {tau: 1 / variance for tau, variance in merged.items()} == pytest.approx(
+        {tau: separate.precision(tau) for tau in [(), (0,), (1,), (2,)]}
+    )
+    ledger = Ledger(1e3)
+    Curator(Counts(TABLE, WORKLOAD), ledger, Simulator(0)).measure(merged)
+    assert ledger.spent == pytest.approx(3 / (2 * sigma2))
+
+
+def test_optimal_costs_what_the_marginal_would():
+    estimates = Estimates(WORKLOAD, [NoisyResidual((), 100.0, 0.5), NoisyResidual((0,), [1.0, 2.0], 3.0)])
+    for gamma in WORKLOAD.closure:
+        variances = optimal(estimates, gamma, 7.0, 1e-3)
+        assert set(variances) <= set(subsets(gamma))
+        p = {tau: prod((n - 1) / n for n in DOMAIN.shape(tau)) for tau in variances}
+        assert sum(p[tau] / sigma2 for tau, sigma2 in variances.items()) == pytest.approx(1 / 7.0)
+    assert () not in optimal(estimates, (0, 1), 1e4, 1e-3)  # known well enough already

@@ -1,0 +1,208 @@
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from residuum import (
+    Domain,
+    DomainError,
+    Estimates,
+    NoisyMarginal,
+    NoisyResidual,
+    Release,
+    ReleaseError,
+    ResiduumError,
+    Table,
+    Workload,
+    aim,
+    residual_planner,
+)
+from residuum.release import fingerprint, measurements
+
+DOMAIN = Domain({"age": 3, "sex": 2, "educ": 4, "city": 2})
+WORKLOAD = Workload(DOMAIN, [("age", "sex", "educ"), ("city",)])
+TABLE = Table.from_codes(np.random.default_rng(0).integers(0, DOMAIN.sizes, size=(500, 4)), DOMAIN)
+
+
+def release_of(*measured, rho=1.0, caveats=("made up",), workload=WORKLOAD, lineage="here"):
+    estimates = Estimates(workload, measured)
+    return Release(estimates, rho, (), {"mechanism": "by hand", "caveats": caveats}, frozenset({lineage}))
+
+
+@pytest.fixture(scope="module")
+def release():
+    return aim(TABLE, WORKLOAD, rho=1.0, seed=1)
+
+
+class TestMarginal:
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            ("educ", "age", "sex"),
+            ("age", "sex", "educ"),
+            (2, 0, 1),
+            (2, "sex"),
+            ["sex", "educ"],
+            (np.int64(1), np.int64(0)),
+            iter(["educ", "sex"]),
+        ],
+        ids=str,
+    )
+    def test_axes_in_the_order_asked_for(self, release, asked):
+        asked = list(asked)
+        marginal = release.marginal(iter(asked))
+        places = [DOMAIN.clique(attribute)[0] for attribute in asked]
+        gamma = tuple(sorted(places))
+        assert marginal.attributes == tuple(DOMAIN.names[i] for i in places)
+        assert marginal.values.shape == tuple(DOMAIN.sizes[i] for i in places)
+        assert marginal.values.flags.c_contiguous
+        expected = release.estimates.marginal(gamma)
+        np.testing.assert_array_equal(np.transpose(marginal.values, np.argsort(places)), expected)
+
+    @pytest.mark.parametrize("asked", ["educ", 2, ("educ",), [2]])
+    def test_one_attribute(self, release, asked):
+        marginal = release.marginal(asked)
+        assert marginal.attributes == ("educ",)
+        np.testing.assert_array_equal(marginal.values, release.estimates.marginal((2,)))
+
+    def test_one_attribute_as_a_numpy_number(self, release):
+        assert release.marginal(np.int64(2)).attributes == ("educ",)
+
+    def test_the_total(self, release):
+        marginal = release.marginal(())
+        assert marginal.attributes == ()
+        assert marginal.values.shape == ()
+        assert marginal.values == pytest.approx(500, abs=6 * marginal.noise_stderr)
+        assert marginal.noise_stderr == pytest.approx(1 / sqrt(release.estimates.precision(())))
+
+    def test_the_values_are_the_callers_own(self, release):
+        before = release.marginal(("age", "sex")).values
+        release.marginal(("age", "sex")).values[:] = 0
+        np.testing.assert_array_equal(release.marginal(("age", "sex")).values, before)
+
+    def test_noise_stderr_by_hand(self):
+        """Prop. 4.4 with the variances combined: for sizes 3 and 2."""
+        release = release_of(
+            NoisyResidual((), 100.0, 4.0),
+            NoisyResidual((), 90.0, 12.0),  # combined: 3
+            NoisyResidual((0,), [1.0, 2.0], 5.0),
+            NoisyResidual((1,), [3.0], 7.0),
+            NoisyResidual((0, 1), [[1.0], [1.0]], 11.0),
+        )
+        variance = 3 / 36 + 5 * (2 / 3) / 4 + 7 * (1 / 2) / 9 + 11 * (2 / 3) * (1 / 2)
+        for asked in (("age", "sex"), ("sex", "age")):
+            marginal = release.marginal(asked)
+            assert marginal.noise_stderr == pytest.approx(sqrt(variance))
+            assert marginal.unmeasured == ()
+        assert release.marginal("age").noise_stderr == pytest.approx(sqrt(3 / 9 + 5 * (2 / 3)))
+
+    def test_a_measured_marginal_has_its_own_standard_error(self):
+        release = release_of(NoisyMarginal((0, 1, 2), np.zeros((3, 2, 4)), 6.25))
+        assert release.marginal((0, 1, 2)).noise_stderr == pytest.approx(2.5)
+        assert release.marginal((0, 2)).noise_stderr == pytest.approx(2.5 * sqrt(2))
+
+    def test_what_nobody_measured_is_named(self):
+        release = release_of(NoisyResidual((), 100.0, 4.0), NoisyResidual((1,), [3.0], 7.0))
+        marginal = release.marginal(("educ", "sex"))
+        assert marginal.unmeasured == (("educ",), ("sex", "educ"))
+        assert marginal.noise_stderr == pytest.approx(sqrt(4 / 64 + 7 / 2 / 16))
+        nothing = release_of().marginal("age")
+        assert nothing.unmeasured == ((), ("age",))
+        assert nothing.noise_stderr == 0
+        assert not nothing.values.any()
+
+    def test_outside_the_closure(self, release):
+        with pytest.raises(ReleaseError, match=r"no marginal over 'age', 'city'.*cliques contains together"):
+            release.marginal(("city", "age"))
+
+    def test_unknown_attributes(self, release):
+        with pytest.raises(DomainError, match="Unknown attribute 'income'"):
+            release.marginal(("age", "income"))
+        with pytest.raises(DomainError, match="Unknown attribute 9"):
+            release.marginal(9)
+        with pytest.raises(DomainError, match="named twice"):
+            release.marginal(("age", 0))
+        with pytest.raises(ResiduumError):
+            release.marginal((1.5,))
+
+
+def test_domain_and_workload(release):
+    assert release.domain is DOMAIN
+    assert release.workload is WORKLOAD
+    assert "spends" not in repr(release)
+
+
+def test_measurements_build_the_same_estimates_again(release):
+    again = Estimates(WORKLOAD, measurements(release.estimates))
+    for gamma in WORKLOAD.closure:
+        np.testing.assert_allclose(again.marginal(gamma), release.estimates.marginal(gamma))
+        assert again.precision(gamma) == pytest.approx(release.estimates.precision(gamma))
+
+
+def test_fingerprints_tell_runs_apart():
+    prints = [fingerprint(aim(TABLE, WORKLOAD, rho=1.0, seed=seed).estimates) for seed in (1, 1, 2)]
+    assert prints[0] == prints[1] != prints[2]
+
+
+class TestCombine:
+    def test_by_precision(self):
+        one = aim(TABLE, WORKLOAD, rho=0.3, seed=1)
+        two = residual_planner(TABLE, WORKLOAD, rho=0.5, seed=2)
+        merged = one.combine(two)
+        for tau in WORKLOAD.closure:
+            a, b = one.estimates.precision(tau), two.estimates.precision(tau)
+            assert merged.estimates.precision(tau) == pytest.approx(a + b)
+            expected = (a * one.estimates.residual(tau) + b * two.estimates.residual(tau)) / (a + b)
+            np.testing.assert_allclose(merged.estimates.residual(tau), expected)
+        assert one.rho + two.rho < merged.rho <= (one.rho + two.rho) * (1 + 1e-15)
+        assert merged.spends == one.spends + two.spends
+        assert merged.lineage == one.lineage | two.lineage
+        assert merged.provenance["parts"] == (one.provenance, two.provenance)
+        assert merged.marginal((0, 1)).noise_stderr < min(
+            one.marginal((0, 1)).noise_stderr, two.marginal((0, 1)).noise_stderr
+        )
+
+    def test_neither_is_changed(self):
+        one, two = (aim(TABLE, WORKLOAD, rho=0.3, seed=seed) for seed in (1, 2))
+        before = fingerprint(one.estimates), fingerprint(two.estimates)
+        one.combine(two)
+        assert (fingerprint(one.estimates), fingerprint(two.estimates)) == before
+
+    def test_what_only_one_measured(self):
+        one = release_of(NoisyResidual((), 10.0, 1.0), lineage="one")
+        two = release_of(NoisyResidual((0,), [1.0, 2.0], 2.0), lineage="two")
+        merged = one.combine(two)
+        assert merged.estimates.precision(()) == 1
+        assert merged.estimates.precision((0,)) == 0.5
+        assert merged.marginal("age").unmeasured == ()
+        np.testing.assert_allclose(merged.estimates.residual((0,)), [1.0, 2.0])
+
+    def test_caveats_are_merged(self):
+        one = release_of(lineage="one", caveats=("old data", "seeded"))
+        two = release_of(lineage="two", caveats=("seeded", "rounded"))
+        assert one.combine(two).provenance["caveats"] == ("old data", "seeded", "rounded")
+
+    def test_shared_measurements_are_refused(self):
+        one, two, three = (aim(TABLE, WORKLOAD, rho=0.3, seed=seed) for seed in (1, 2, 3))
+        after = aim(TABLE, WORKLOAD, rho=0.1, seed=4, prior=one)
+        later = aim(TABLE, WORKLOAD, rho=0.1, seed=5, prior=after)
+        both = one.combine(two)
+        for left, right in ((one, one), (one, after), (after, one), (one, later), (both, two), (both, later)):
+            with pytest.raises(ReleaseError, match="share measurements"):
+                left.combine(right)
+        assert both.combine(three).lineage == one.lineage | two.lineage | three.lineage
+        assert after.combine(two).rho == pytest.approx(0.7)
+
+    def test_another_workload_or_domain(self):
+        one = release_of(lineage="one")
+        weights = dict(WORKLOAD.weights)
+        other_weights = Workload(DOMAIN, {gamma: 2 * weight for gamma, weight in weights.items()})
+        other_domain = Domain(dict(zip(DOMAIN.names, (4, 2, 4, 2), strict=True)))
+        for workload in (
+            Workload(DOMAIN, [("age", "sex")]),
+            other_weights,
+            Workload(other_domain, list(weights)),
+        ):
+            with pytest.raises(ReleaseError, match="same domain and the same workload"):
+                one.combine(release_of(workload=workload, lineage="two"))
+        assert one.combine(release_of(workload=Workload(DOMAIN, list(weights)), lineage="two"))
