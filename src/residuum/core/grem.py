@@ -95,27 +95,30 @@ class Estimates:
         for measurement in measurements:
             self.absorb(measurement)
 
-    def absorb(self, measurement: Measurement) -> None:
+    def absorb(self, measurement: Measurement) -> dict[Clique, Array]:
         """Take in one measurement: average it in by inverse variance and update the marginals held above it.
 
         Paper: Alg. 3, line 1, and Prop. 4.2. The part of a marginal that lies outside the closure is left out, because
-        it tells nothing about the targets.
+        it tells nothing about the targets. Returns the steps: how far the estimate of each residual moved.
 
         >>> from residuum import Domain, Workload
         >>> estimates = Estimates(Workload.all_kway(Domain({"age": 4, "educ": 3}), 2))
         >>> estimates.absorb(NoisyResidual((), 90.0, sigma2=1.0))
+        {(): array(90.)}
         >>> estimates.absorb(NoisyResidual((), 100.0, sigma2=0.25))
+        {(): array(8.)}
         >>> float(estimates.residual(())), estimates.precision(())
         (98.0, 5.0)
         """
-        inside = [residual for residual in self._fitting(measurement) if residual.tau in self.workload]
-        for residual in inside:
+        steps = {}
+        for residual in self._fitting(measurement):
             tau, precision = residual.tau, 1 / residual.sigma2
-            before = self.residual(tau)
-            combined = self.precision(tau) + precision
-            step = (residual.values - before) * (precision / combined)
+            before = self._z.get(tau, 0.0)
+            combined = self._precision.get(tau, 0.0) + precision
+            steps[tau] = step = np.asarray((residual.values - before) * (precision / combined))
             self._z[tau], self._precision[tau] = np.asarray(before + step), combined
             self._update_held(tau, step)
+        return steps
 
     def residual(self, tau: Clique) -> Array:
         """The estimate of a residual, zero where nobody measured it.
@@ -167,7 +170,7 @@ class Estimates:
             kernels.add_component(self._held[gamma], component, tuple(gamma.index(i) for i in tau))
 
     def _fitting(self, measurement: Measurement) -> list[NoisyResidual]:
-        """The measurement's residuals, once it is clear that it fits the domain."""
+        """The measurement's residuals inside the closure, once it is clear that it fits the domain."""
         domain = self.workload.domain
         if isinstance(measurement, NoisyMarginal):
             expected = domain.shape(domain.clique(measurement.gamma))
@@ -177,7 +180,7 @@ class Estimates:
             raise ResiduumError(f"Expected a NoisyResidual or a NoisyMarginal, got {type(measurement).__name__}.")
         if measurement.values.shape != expected:
             raise DomainError(f"Expected a measurement of shape {expected}, got {measurement.values.shape}.")
-        return list(measurement.residuals())
+        return [residual for residual in measurement.residuals() if residual.tau in self.workload]
 
     def _residual_shape(self, tau: Clique) -> tuple[int, ...]:
         return tuple(n - 1 for n in self.workload.domain.shape(tau))

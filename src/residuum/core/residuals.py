@@ -30,10 +30,10 @@ def decompose(mu: ArrayLike, gamma: Clique, tau: Clique) -> Array:
     """
     zeta = mu = real(mu, "mu")
     summed = _summed(mu.shape, ascending(gamma, "gamma"), ascending(tau, "tau"))
-    with np.errstate(over="ignore", invalid="ignore"):
-        if summed:
+    if summed:
+        with np.errstate(over="ignore", invalid="ignore"):
             zeta = np.asarray(mu.sum(axis=summed))
-        zeta, witness = kernels.sub_all(zeta)
+    zeta, witness = kernels.sub_all(zeta)
     if not isfinite(witness) or zeta.size == 0:
         _explain(mu, zeta, "mu")
     return zeta
@@ -52,8 +52,7 @@ def reconstruct(z: ArrayLike, tau: Clique, gamma: Clique, sizes: tuple[int, ...]
     """
     z = real(z, "z")
     shape, expanded, smeared = _smeared(z.shape, ascending(tau, "tau"), *sized(gamma, sizes))
-    with np.errstate(over="ignore", invalid="ignore"):
-        component = kernels.center_all(z)
+    component = kernels.center_all(z)
     if not isfinite(component.item(0)):  # this cell is the sum of all of z, up to a factor
         _explain(z, component, "z")
     if smeared == 1:

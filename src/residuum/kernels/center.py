@@ -220,8 +220,9 @@ def center_all(z: Array) -> Array:
         return z.copy()
     out = np.empty(after)
     if z.ndim == 1:
-        out[:] = -z.sum() / after[0]
-        out[1:] += z
+        with np.errstate(over="ignore", invalid="ignore"):
+            out[:] = -z.sum() / after[0]
+            out[1:] += z
         return out
     flat, result = z.reshape(-1), out.reshape(-1)
     n = after[0]

@@ -129,8 +129,9 @@ def sub_all(mu: Array) -> tuple[Array, float]:
     Paper: Alg. 1 for τ = γ. `mu` is C-contiguous with shape (n_1, …, n_d), the result (n_1 - 1, …, n_d - 1).
     """
     if mu.ndim < 2:
-        out = mu[1:] - mu[0] if mu.ndim else mu.copy()
-        return out, float(np.abs(out).sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            out = mu[1:] - mu[0] if mu.ndim else mu.copy()
+            return out, float(np.abs(out).sum())
     after, shape, common, own = _layout(mu.shape)
     out = np.empty(after)
     if out.size == 0:

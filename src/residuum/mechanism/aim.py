@@ -4,6 +4,7 @@ Paper: Alg. 4, whose line numbers stand in the margin.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import pi, sqrt
 from typing import Literal, get_args
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from residuum.core import crp, zcdp
 from residuum.core.domain import Clique, Domain
 from residuum.core.grem import Estimates, Measurement, NoisyResidual, movement
+from residuum.core.residuals import p, v
 from residuum.core.workload import Workload, subsets
 from residuum.data.differences import Differences
 from residuum.data.table import Table
@@ -114,29 +116,23 @@ def optimal(estimates: Estimates, gamma: Clique, sigma2: float, min_share: float
 
     Paper: Alg. 4, line 9. Those it omits are left out.
     """
-    sizes = estimates.workload.domain.shape(gamma)
     taus = list(subsets(gamma))
-    inside, outside = [1.0], [1.0]
-    for n in sizes:
-        inside += [x * (n - 1) / n for x in inside]
-        outside = [y / n**2 for y in outside] + outside
-    positions = [sum(1 << k for k, i in enumerate(gamma) if i in tau) for tau in taus]
-    p = [inside[position] for position in positions]
-    v = [inside[position] * outside[position] for position in positions]
-    known = [estimates.precision(tau) for tau in taus]
-    precisions = crp.allocate(p, v, known, 1 / sigma2, min_share)
+    p, v = _costs(estimates.workload.domain.shape(gamma))
+    precisions = crp.allocate(p, v, [estimates.precision(tau) for tau in taus], 1 / sigma2, min_share)
     return {tau: 1 / x for tau, x in zip(taus, precisions, strict=True) if x > 0}
 
 
+@lru_cache(maxsize=65536)
+def _costs(sizes: tuple[int, ...]) -> tuple[list[float], list[float]]:
+    """p and v of all residuals of a marginal with these sizes, in the order of `subsets`."""
+    positions = tuple(range(len(sizes)))
+    taus = list(subsets(positions))
+    return [p(tuple(sizes[i] for i in tau)) for tau in taus], [v(tau, positions, sizes) for tau in taus]
+
+
 def _absorb(estimates: Estimates, measured: Sequence[Measurement]) -> Steps:
-    """Take in measurements; return how far each residual's estimate moved."""
-    steps: Steps = {}
-    for measurement in measured:
-        for residual in measurement.residuals():
-            before = estimates.residual(residual.tau)
-            estimates.absorb(residual)
-            steps[residual.tau] = estimates.residual(residual.tau) - before
-    return steps
+    """Take in measurements of different residuals; return how far each estimate moved."""
+    return {tau: step for measurement in measured for tau, step in estimates.absorb(measurement).items()}
 
 
 def _moved(domain: Domain, gamma: Clique, steps: Steps, current: Round) -> bool:
