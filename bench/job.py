@@ -43,7 +43,7 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
         epsilon=task["epsilon"],
         delta=DELTA,
         seed=task.get("seed", 0),
-        progress=_shown(task) or (lambda _: first.append(time.perf_counter()) if not first else None),
+        progress=lambda _: first.append(time.perf_counter()) if not first else None,
     )
     finished = time.perf_counter()
     result = {
@@ -51,7 +51,7 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
         "before first round": (first or [finished])[0] - started,
         "rounds": release.provenance.get("rounds"),
         "measurements": len(release.spends),
-        "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
     }
     if task.get("error"):
         result["error"] = error(release, Counts(table, workload), workload.targets)
@@ -89,10 +89,6 @@ def _made_up(task: dict[str, Any]) -> Table:
     if task["table"] == "tree":
         return data.tree(task["sizes"], task["rows"])
     return data.stand_in(task["table"])
-
-
-def _shown(task: dict[str, Any]) -> bool | None:
-    return True if task.get("show") else None
 
 
 def _warm_up() -> None:

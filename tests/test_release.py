@@ -206,3 +206,15 @@ class TestCombine:
             with pytest.raises(ReleaseError, match="same domain and the same workload"):
                 one.combine(release_of(workload=workload, lineage="two"))
         assert one.combine(release_of(workload=Workload(DOMAIN, list(weights)), lineage="two"))
+
+
+def test_runs_with_one_seed_are_not_combined():
+    one, two = (residual_planner(TABLE, WORKLOAD, rho=rho, seed=1) for rho in (0.5, 0.6))
+    with pytest.raises(ReleaseError, match="share measurements or a seed"):
+        one.combine(two)
+
+
+def test_runs_for_other_people_are_not_combined():
+    one, two = (residual_planner(TABLE, WORKLOAD, rho=0.5, rows_per_person=k, seed=k) for k in (1, 2))
+    with pytest.raises(ReleaseError, match="same rows_per_person"):
+        one.combine(two)

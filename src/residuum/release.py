@@ -34,13 +34,14 @@ class Marginal:
 class Release:
     """The outcome of a private run: any marginal of the workload's closure, on demand.
 
-    All of it is noisy and paid for; nothing here needs protection.
+    All of it is noisy and paid for: unless its caveats say otherwise, it needs no protection.
     """
 
     estimates: Estimates
     rho: float
-    """What was spent, at most, in zero-concentrated differential privacy, per row."""
+    """The budget of all runs inside, in zero-concentrated differential privacy, per person."""
     spends: tuple[Spend, ...] = field(repr=False)
+    """Every charge, per row."""
     provenance: Mapping[str, Any]
     """Mechanism, parameters, number of rounds, caveats."""
     lineage: frozenset[str] = field(repr=False)
@@ -89,10 +90,17 @@ class Release:
         if self.domain != other.domain or dict(self.workload.weights) != dict(other.workload.weights):
             raise ReleaseError("Only releases with the same domain and the same workload can be combined.")
         if self.lineage & other.lineage:
-            raise ReleaseError("These releases share measurements, which would be counted twice. Combine others.")
+            raise ReleaseError("These releases share measurements or a seed, and would count the same noise twice.")
+        if self.provenance.get("rows_per_person") != other.provenance.get("rows_per_person"):
+            raise ReleaseError("Only releases with the same rows_per_person can be combined.")
         merged = Estimates(self.workload, [*measurements(self.estimates), *measurements(other.estimates)])
         caveats = dict.fromkeys([*self.provenance["caveats"], *other.provenance["caveats"]])
-        provenance = {"mechanism": "combined", "parts": (self.provenance, other.provenance), "caveats": tuple(caveats)}
+        provenance = {
+            "mechanism": "combined",
+            "rows_per_person": self.provenance.get("rows_per_person"),
+            "parts": (self.provenance, other.provenance),
+            "caveats": tuple(caveats),
+        }
         rho = nextafter(self.rho + other.rho, inf)
         return Release(merged, rho, self.spends + other.spends, provenance, self.lineage | other.lineage)
 

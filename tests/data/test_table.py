@@ -66,3 +66,13 @@ def test_errors_and_representations_tell_nothing_private():
         Table.from_codes([[0, 0]] * 777 + [[99, 0]], DOMAIN)
     assert "777" not in str(error.value)
     assert "99" not in str(error.value)
+
+
+def test_a_mask_is_not_ignored():
+    with pytest.raises(DomainError, match="got a masked array"):
+        Table.from_codes(np.ma.masked_equal([[0, 1]], 1), Domain({"a": 2, "b": 2}))
+
+
+def test_nothing_in_three_dimensions():
+    with pytest.raises(DomainError, match="got 3 dimensions"):
+        Table.from_codes(np.zeros((0, 7, 2), dtype=int), Domain({"a": 2, "b": 2}))

@@ -1,8 +1,8 @@
 """Every compiled kernel against its NumPy twin, at sizes on both sides of every switch in the code."""
 
 import os
+import threading
 import time
-from threading import Lock
 
 import numpy as np
 import pytest
@@ -107,7 +107,7 @@ def test_unknown_kernel():
 
 
 def test_compiling_says_so_once_when_it_takes_long(monkeypatch, capsys):
-    monkeypatch.setattr(kernels, "_once", Lock())
+    monkeypatch.setattr(kernels, "_once", threading.Lock())
     monkeypatch.setattr(kernels, "_PATIENCE", 0.01)
     monkeypatch.setattr(kernels, "import_module", lambda _: time.sleep(0.1))
     kernels._load("slow")
@@ -133,3 +133,24 @@ def test_kernels_load_where_no_cache_can_be_written(monkeypatch):
     monkeypatch.setattr(kernels, "import_module", refuse_until_a_folder_is_given)
     assert kernels._load("kernel") == "kernel"
     assert os.access(config.CACHE_DIR, os.W_OK)
+
+
+def test_an_interrupted_run_leaves_nothing_for_the_other_threads(monkeypatch):
+    monkeypatch.setenv("RESIDUUM_THREADS", "2")
+    done = []
+
+    def task(piece):
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        time.sleep(0.01)
+        done.append(piece)
+
+    with pytest.raises(KeyboardInterrupt):
+        threads.run(task, range(200))
+    time.sleep(0.1)
+    assert len(done) <= 3
+
+
+def test_runs_within_runs_do_not_wait_for_each_other(monkeypatch):
+    monkeypatch.setenv("RESIDUUM_THREADS", "2")
+    assert threads.run(lambda i: sum(threads.run(lambda j: i * j, range(5))), range(5)) == [0, 10, 20, 30, 40]

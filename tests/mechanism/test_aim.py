@@ -138,15 +138,18 @@ def test_a_large_budget_finds_the_truth():
 
 def test_epsilon_and_delta():
     release = aim(TABLE, WORKLOAD, epsilon=1.0, delta=1e-9, seed=1)
-    assert release.provenance["budget"] == rho_of(1.0, 1e-9)
+    assert release.rho == release.provenance["rho"] == rho_of(1.0, 1e-9)
+    assert (release.provenance["epsilon"], release.provenance["delta"]) == (1.0, 1e-9)
     assert everything(release) == everything(aim(TABLE, WORKLOAD, rho=rho_of(1.0, 1e-9), seed=1))
 
 
 def test_people_with_several_rows():
     release = aim(TABLE, WORKLOAD, rho=0.4, rows_per_person=2, seed=1)
-    assert release.provenance["budget"] == per_row(0.4, 2) == 0.1
+    assert release.rho == 0.4
+    assert {spend.budget for spend in release.spends} == {per_row(0.4, 2)} == {0.1}
     assert release.provenance["rows_per_person"] == 2
-    assert everything(release) == everything(aim(TABLE, WORKLOAD, rho=0.1, seed=1))
+    alone = aim(TABLE, WORKLOAD, rho=0.1, seed=1)
+    assert everything(release)[:2] == everything(alone)[:2]
 
 
 def test_the_last_round_leaves_next_to_nothing():
@@ -182,7 +185,36 @@ def test_the_selection_knows_the_prior():
     for seed in range(8):
         reports = []
         aim(table, Workload.all_kway(domain, 2), rho=10.0, seed=seed, prior=prior, progress=reports.append)
-        assert reports[0].measured == ("b", "c")
+        assert reports[1].measured == ("b", "c")
+
+
+def test_a_seed_draws_other_noise_upon_a_prior():
+    one = residual_planner(TABLE, WORKLOAD, rho=0.5, seed=1)
+    two = residual_planner(TABLE, WORKLOAD, rho=0.5, seed=1, prior=one)
+    gamma = WORKLOAD.targets[0]
+    assert np.abs(one.marginal(gamma).values - two.marginal(gamma).values).max() > 0.01
+    again = residual_planner(TABLE, WORKLOAD, rho=0.5, seed=1, prior=one)
+    np.testing.assert_array_equal(two.marginal(gamma).values, again.marginal(gamma).values)
+
+
+def test_a_prior_of_other_people():
+    prior = aim(TABLE, WORKLOAD, rho=0.9, rows_per_person=3, seed=1)
+    with pytest.raises(ReleaseError, match="same rows_per_person"):
+        aim(TABLE, WORKLOAD, rho=0.1, prior=prior)
+    with pytest.raises(ReleaseError, match="Expected `prior` to be a Release, got int"):
+        aim(TABLE, WORKLOAD, rho=0.1, prior=3)
+
+
+def test_budgets_beyond_computing():
+    with pytest.raises(ResiduumError, match=r"too small|more than can be computed"):
+        aim(TABLE, WORKLOAD, rho=1e-310)
+    with pytest.raises(ResiduumError, match="leaves nothing for a row"):
+        aim(TABLE, WORKLOAD, rho=1.0, rows_per_person=10**200)
+
+
+def test_a_progress_that_is_none():
+    with pytest.raises(ResiduumError, match="Expected `progress` to be True, False, None or a function, got 'yes'"):
+        aim(TABLE, WORKLOAD, rho=1.0, progress="yes")
 
 
 def test_a_prior_of_a_smaller_workload():
@@ -255,8 +287,8 @@ class TestProgress:
         spent = [report.spent for report in reports]
         assert spent == sorted(spent)
         assert 1 - 1e-8 <= spent[-1] <= 1
-        assert [report.rounds for report in reports] == list(range(1, release.provenance["rounds"] + 1))
-        chosen = {report.measured for report in reports}
+        assert [report.rounds for report in reports] == list(range(release.provenance["rounds"] + 1))
+        chosen = {report.measured for report in reports[1:]}
         assert chosen <= {DOMAIN.name(gamma) for gamma in WORKLOAD.closure[1:]}
 
     def test_the_last_report_always_comes(self, monkeypatch):

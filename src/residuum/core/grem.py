@@ -16,6 +16,7 @@ from residuum.core.domain import Clique
 from residuum.core.residuals import decompose_all, reconstruct_all
 from residuum.core.workload import Workload, subsets
 from residuum.errors import DomainError, ResiduumError
+from residuum.kernels import threads
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -161,13 +162,38 @@ class Estimates:
         measured = {tau: self._z[tau] for tau in subsets(self.workload.require(gamma)) if tau in self._z}
         return reconstruct_all(measured, gamma, self.workload.domain.shape(gamma))
 
+    def rebuild_into(self, marginals: Mapping[Clique, Array]) -> None:
+        """Overwrite each array with its marginal, put together from all its residuals, on all cores.
+
+        Paper: Alg. 3, line 2. A residual is centred once for all marginals.
+
+        >>> from residuum import Domain, Workload
+        >>> estimates = Estimates(Workload.all_kway(Domain({"age": 4, "educ": 3}), 2))
+        >>> marginals = {(1,): np.ones(3)}
+        >>> estimates.rebuild_into(marginals)
+        >>> marginals[(1,)]
+        array([0., 0., 0.])
+        """
+        components = {tau: kernels.center_all(z) for tau, z in self._z.items()} if marginals else {}
+
+        def rebuild(gamma: Clique) -> None:
+            marginals[gamma].fill(0.0)
+            for tau in subsets(gamma):
+                if tau in components:
+                    _add(marginals[gamma], gamma, components[tau], tau)
+
+        threads.run(rebuild, list(marginals))
+
     def _update_held(self, tau: Clique, step: Array) -> None:
         above = [gamma for gamma in self.workload.supersets(tau) if gamma in self._held] if self._held else []
         if not above:
             return
         component = kernels.center_all(step)
-        for gamma in above:
-            kernels.add_component(self._held[gamma], component, tuple(gamma.index(i) for i in tau))
+        if sum(self._held[gamma].size for gamma in above) < threads.WORTHWHILE:
+            for gamma in above:
+                _add(self._held[gamma], gamma, component, tau)
+        else:
+            threads.run(lambda gamma: _add(self._held[gamma], gamma, component, tau), above)
 
     def _fitting(self, measurement: Measurement) -> list[NoisyResidual]:
         """The measurement's residuals inside the closure, once it is clear that it fits the domain."""
@@ -196,8 +222,12 @@ def movement(steps: Mapping[Clique, Array], gamma: Clique, sizes: tuple[int, ...
     """
     change, distance = np.zeros(sizes), 0.0
     for tau, step in steps.items():
-        distance = kernels.add_component(change, kernels.center_all(step), tuple(gamma.index(i) for i in tau))
+        distance = _add(change, gamma, kernels.center_all(step), tau)
     return distance
+
+
+def _add(marginal: Array, gamma: Clique, component: Array, tau: Clique) -> float:
+    return kernels.add_component(marginal, component, tuple(gamma.index(i) for i in tau))
 
 
 def _values(values: ArrayLike, clique: Clique) -> Array:

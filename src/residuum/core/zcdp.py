@@ -128,7 +128,10 @@ def per_row(rho: float, rows_per_person: int) -> float:
         raise ResiduumError(f"Expected `rows_per_person` to be a whole number above 0, got {k!r}.")
     numerator, denominator = rho.as_integer_ratio()
     denominator *= k.__index__() ** 2
-    return rounded_down(numerator, denominator)
+    row = rounded_down(numerator, denominator)
+    if row <= 0:
+        raise ResiduumError(f"A budget of rho={rho} for {k} rows per person leaves nothing for a row.")
+    return row
 
 
 def budget(epsilon: float | None = None, delta: float | None = None, rho: float | None = None) -> float:

@@ -1,7 +1,7 @@
 """How far every estimated marginal is from the true one, in fixed point."""
 
 from collections.abc import Iterable
-from math import ceil, log2
+from math import ceil, isfinite, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,12 +92,15 @@ class Differences:
 def _fraction_bits(wide: bool, sigma: float, sizes: list[int]) -> NDArray[np.int64]:
     """How many bits behind the point leave room for the noise in each marginal, from public quantities alone.
 
-    In 32 bits a marginal with few cells gets few: rounding matters little where there is little to round, and the room
-    is needed for counts that are large.
+    In 32 bits a marginal with few cells gets fewer, from 6 to 10: rounding matters less where there is less to round,
+    and the room is needed for counts that are large. Cells of more than 2^(30 - bits) people, 16 million in a small
+    marginal and a million in a large one, are capped.
     """
+    if not isfinite(sigma):
+        raise ResiduumError("The budget is too small to compute with. Give a larger one.")
     noise = ceil(log2(max(1.0, _SIGMAS * sigma)))
     room = np.log2(np.array(sizes, dtype=np.float64))
-    bits = np.minimum(20, 61 - noise - np.ceil(room)) if wide else np.minimum(np.minimum(10, 29 - noise), room // 2)
+    bits = np.minimum(20, 61 - noise - np.ceil(room)) if wide else np.minimum(np.clip(room // 2, 6, 10), 29 - noise)
     if bits.min() < 0:
         raise ResiduumError(
             f"The budget asks for noise of about {sigma:.1e} people, more than can be computed with. "

@@ -28,12 +28,14 @@ class Table:
         >>> table.columns.dtype, table.columns.shape
         (dtype('uint8'), (2, 2))
         """
+        if isinstance(codes, np.ma.MaskedArray):
+            raise DomainError("Expected codes without a mask, got a masked array. Give missing values a code first.")
         try:
             array = np.asarray(codes)
         except ValueError:
             raise DomainError("Expected codes of shape (rows, attributes), got rows of different lengths.") from None
-        if array.size == 0:
-            array = np.empty((0, len(domain) if array.ndim == 1 else array.shape[-1]), dtype=np.int64)
+        if array.size == 0 and array.ndim <= 2:
+            array = np.empty((0, len(domain) if array.ndim < 2 else array.shape[1]), dtype=np.int64)
         if array.ndim != 2 or array.shape[1] != len(domain):
             raise DomainError(
                 f"Expected codes with a column for each of the {len(domain)} attributes, "

@@ -1,7 +1,7 @@
 """Keep the differences between true and estimated marginals, all in one flat array, in fixed point.
 
-Whole numbers make every sum exact: nothing drifts over thousands of updates, no order of summation changes a result,
-and one person more or less changes one cell of each marginal by exactly the scale.
+Whole numbers make every sum exact: no order of summation changes a result, and one person more or less changes one cell
+of each marginal by exactly the scale. Each update is rounded on its own, by at most half a unit a cell.
 """
 
 import numpy as np
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from residuum.kernels import threads
 
 Integers = NDArray[np.int32] | NDArray[np.int64]
+
+_FAR = 2.0**61  # steps are cut off here, so that they have a place among the integers
+_MOST = 2**62  # no norm is larger: each cell counts up to its share of this
 
 
 def _signature(cell: str) -> str:
@@ -54,7 +57,7 @@ def _subtract(differences, norms, component, tau, above, starts, attributes, siz
         if axes == 0:
             merged[0], strides[0], axes = 1, 1, 1
         for cell in range(component.size):
-            rounded[cell] = np.int64(np.rint(component[cell] * factor))
+            rounded[cell] = np.int64(min(max(np.rint(component[cell] * factor), -_FAR), _FAR))
         last = axes - 1
         n, contiguous = merged[last], strides[last] == 1
         a = starts[gamma]
@@ -62,18 +65,19 @@ def _subtract(differences, norms, component, tau, above, starts, attributes, siz
         index[:last] = 0
         source = 0
         norm = 0
+        most = _MOST // (end - a)
         while a < end:
             row = differences[a : a + n]
             if contiguous:
                 values = rounded[source : source + n]
                 for c in range(n):
                     row[c] -= values[c]
-                    norm += abs(np.int64(row[c]))
+                    norm += abs(min(max(np.int64(row[c]), -most), most))
             else:
                 value = rounded[source]
                 for c in range(n):
                     row[c] -= value
-                    norm += abs(np.int64(row[c]))
+                    norm += abs(min(max(np.int64(row[c]), -most), most))
             a += n
             axis = last - 1
             while axis >= 0:
@@ -101,9 +105,9 @@ def subtract_component(
     """Subtract a component from the differences of all marginals `above` it and renew their L1 norms, in place.
 
     Paper: Prop. 4.2. `starts` says where each marginal lies, `attributes` (a row each, filled up with -1) what it is
-    over, `sizes` how many values each attribute has, `scales` how many units
-    make one person in each marginal. The norm is that of what is stored, also where it left the range of its integers:
-    so one person more changes it by at most the scale, whatever happened before.
+    over, `sizes` how many values each attribute has, `scales` how many units make one person in each marginal. The norm
+    is that of what is stored, also where that left the range of its integers, and no cell counts for more than its
+    share of 2^62: so one person more changes a norm by at most the scale, whatever happened before.
     """
     cells = int((starts[above + 1] - starts[above]).sum())
     arguments = (differences, norms, component, tau, above, starts, attributes, sizes, scales)

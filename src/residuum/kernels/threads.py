@@ -44,9 +44,15 @@ def run(task: Callable[[Piece], Result], pieces: Sequence[Piece]) -> list[Result
             results[turn] = task(pieces[turn])
 
     helpers = [_workers().submit(work) for _ in range(min(count(), len(pieces)) - 1)]
-    work()
+    try:
+        work()
+    except BaseException:
+        for _ in turns:  # leave nothing for the others to take
+            pass
+        raise
     for helper in helpers:
-        helper.result()
+        if not helper.cancel():  # one that has not started by now has nothing left to do
+            helper.result()
     return results
 
 

@@ -110,7 +110,8 @@ def subtract_component(
         rounded = np.rint(np.expand_dims(component.reshape(sizes[tau]), others) * factor)
         cells = differences[starts[position] : starts[position + 1]].reshape(sizes[gamma])
         cells -= rounded.astype(differences.dtype)
-        norms[position] = np.abs(cells.astype(np.int64)).sum()
+        most = 2**62 // cells.size
+        norms[position] = np.abs(np.clip(cells.astype(np.int64), -most, most)).sum()
 
 
 def weigh(exponents: Array, weights: Array, blocks: Array, changed: Integers, reference: float) -> float:

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from residuum.core import crp, zcdp
+from residuum.core import crp
 from residuum.core.domain import Clique, Domain
 from residuum.core.grem import Estimates, Measurement, NoisyResidual, movement
 from residuum.core.residuals import p, v
@@ -22,8 +22,7 @@ from residuum.errors import ResiduumError
 from residuum.mechanism.anneal import Round, first_round, next_round, sigma2_init
 from residuum.mechanism.curator import AdaptiveCurator
 from residuum.mechanism.progress import Listener, Progress, Report
-from residuum.mechanism.setup import check_prior, make_noise, make_release
-from residuum.privacy.ledger import Ledger
+from residuum.mechanism.setup import Terms, check_prior, make_release
 from residuum.release import Release, measurements
 
 Steps = dict[Clique, NDArray[np.float64]]
@@ -49,9 +48,11 @@ def aim(
 ) -> Release:
     """Release the marginals of a workload with AIM+GReM, under (ε, δ)- or ρ-zero-concentrated differential privacy.
 
-    Paper: Alg. 4. The budget is per person, who may have up to `rows_per_person` rows. A `prior` release of the same
-    workload is built upon and costs nothing again. A seed makes the run reproducible and not private. `allocation` and
-    `min_share` are for experiments: how a round's budget is shared between residuals, and which shares are dropped.
+    Paper: Alg. 4. The budget is per person, who may have up to `rows_per_person` rows. A `prior` release, of the same
+    workload or a part of it, is built upon and costs nothing again. A seed makes the run reproducible and not private.
+    `progress` shows how far it is: where standard error is a terminal (None), always (True), never (False), or to a
+    function of yours. `allocation` and `min_share` are for experiments: how a round's budget is shared between
+    residuals, and which shares are dropped.
 
     >>> import numpy as np
     >>> from residuum import Domain, Table, Workload
@@ -66,20 +67,21 @@ def aim(
     """
     if allocation not in get_args(Allocation):
         raise ResiduumError(f"Expected allocation 'crp' or 'iid', got {allocation!r}.")
-    rho = zcdp.per_row(zcdp.budget(epsilon, delta, rho), rows_per_person)
-    noise = make_noise(seed)
-    prior = check_prior(prior, workload)
+    terms = Terms.agree(epsilon, delta, rho, rows_per_person, seed)
+    prior = check_prior(prior, workload, terms)
+    noise, ledger = terms.noise(prior), terms.ledger()
+    rho = ledger.rho
     with Progress(progress, "AIM+GReM") as report:
         sigma2_0 = sigma2_init(rho, len(workload.closure))  # line 2
         known = [residual for residual in _known(prior) if residual.sigma2 <= _WORTH_KNOWING * sigma2_0]
         estimates = Estimates(workload, known)  # line 1
-        ledger = Ledger(rho)
         noisiest = max([sigma2_0, *(residual.sigma2 for residual in known)])
         curator = AdaptiveCurator(Differences(table, workload, sqrt(noisiest)), ledger, noise)
         curator.follow((residual.tau, residual.values) for residual in known)
         curator.follow(_absorb(estimates, curator.measure(initial(workload, sigma2_0))).items())  # lines 3, 5
         current = first_round(rho, len(workload.closure), ledger.remaining)  # line 4
         rounds = 0
+        report(Report(ledger.spent / rho, rounds, ()))
         while True:  # line 6
             rounds += 1
             gamma = curator.select(current.epsilon_select, current.sigma2)  # line 8
@@ -93,8 +95,8 @@ def aim(
             if current.last:
                 break
             current = next_round(current, _moved(workload.domain, gamma, steps, current), ledger.remaining)  # line 16
-    parameters = {"allocation": allocation, "min_share": min_share, "rows_per_person": rows_per_person}
-    return make_release("AIM+GReM", estimates, ledger, noise, prior, parameters | {"rounds": rounds})
+    parameters = {"allocation": allocation, "min_share": min_share, "rounds": rounds}
+    return make_release("AIM+GReM", terms, estimates, ledger, noise, prior, parameters)
 
 
 def _known(prior: Release | None) -> list[NoisyResidual]:

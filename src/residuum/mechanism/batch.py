@@ -3,16 +3,15 @@
 Paper: the baseline of section 6; its allocation is `core/planner.py`.
 """
 
-from residuum.core import planner, zcdp
+from residuum.core import planner
 from residuum.core.grem import Estimates
 from residuum.core.planner import Objective
 from residuum.core.workload import Workload
-from residuum.data.counts import Counts
+from residuum.data.counts import Counts, check_memory
 from residuum.data.table import Table
 from residuum.mechanism.curator import Curator
 from residuum.mechanism.progress import Listener, Progress, Report
-from residuum.mechanism.setup import check_prior, make_noise, make_release
-from residuum.privacy.ledger import Ledger
+from residuum.mechanism.setup import Terms, check_prior, make_release
 from residuum.release import Release, measurements
 
 
@@ -43,17 +42,17 @@ def residual_planner(
     >>> release.marginal(("age", "sex")).unmeasured
     ()
     """
-    rho = zcdp.per_row(zcdp.budget(epsilon, delta, rho), rows_per_person)
-    noise = make_noise(seed)
-    prior = check_prior(prior, workload)
-    ledger = Ledger(rho)
+    terms = Terms.agree(epsilon, delta, rho, rows_per_person, seed)
+    prior = check_prior(prior, workload, terms)
+    noise, ledger = terms.noise(prior), terms.ledger()
+    check_memory(sum(workload.domain.size(gamma) for gamma in workload.closure), 4 + 8)  # counts and estimates
     with Progress(progress, "ResidualPlanner") as report:
-        plan = planner.plan(workload, rho, objective)
+        plan = planner.plan(workload, ledger.rho, objective)
         estimates = Estimates(workload, measurements(prior.estimates) if prior else ())
         curator = Curator(Counts(table, workload), ledger, noise)
         for done, (tau, sigma2) in enumerate(plan.sigma2.items(), start=1):
             (residual,) = curator.measure({tau: sigma2})
             estimates.absorb(residual)
-            report(Report(ledger.spent / rho, done, workload.domain.name(tau)))
-    parameters = {"objective": objective, "duality_gap": plan.gap, "rows_per_person": rows_per_person}
-    return make_release("ResidualPlanner", estimates, ledger, noise, prior, parameters)
+            report(Report(ledger.spent / ledger.rho, done, workload.domain.name(tau)))
+    parameters = {"objective": objective, "duality_gap": plan.gap}
+    return make_release("ResidualPlanner", terms, estimates, ledger, noise, prior, parameters)

@@ -6,7 +6,8 @@ Paper: section 6, "Algorithmic improvements". Half of the budget goes to the 1-w
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from residuum.core import zcdp
+import numpy as np
+
 from residuum.core.domain import Clique
 from residuum.core.grem import Estimates
 from residuum.core.workload import Workload
@@ -14,8 +15,7 @@ from residuum.data.counts import Counts
 from residuum.errors import ResiduumError
 from residuum.mechanism.aim import Allocation, initial, optimal
 from residuum.mechanism.curator import Curator
-from residuum.mechanism.setup import make_noise, make_release
-from residuum.privacy.ledger import Ledger
+from residuum.mechanism.setup import Terms, make_release
 from residuum.release import Release
 
 Reconstruction = Literal["lazy", "full"]
@@ -51,10 +51,12 @@ def fixed_sequence(
     """
     if allocation not in ("crp", "iid") or reconstruction not in ("lazy", "full"):
         raise ResiduumError(f"Unknown strategy {reconstruction!r} + {allocation!r}: take lazy or full, crp or iid.")
-    workload, noise, ledger = counts.workload, make_noise(seed), Ledger(zcdp.budget(rho=rho))
+    terms = Terms.agree(rho=rho, seed=seed)
+    workload, noise, ledger = counts.workload, terms.noise(), terms.ledger()
     curator = Curator(counts, ledger, noise)
-    held = workload.targets if reconstruction == "lazy" else ()
-    estimates = Estimates(workload, held=held)
+    lazy = reconstruction == "lazy"
+    estimates = Estimates(workload, held=workload.targets if lazy else ())
+    marginals = {} if lazy else {gamma: np.zeros(workload.domain.shape(gamma)) for gamma in workload.targets}
     within = 1 + 2.0**-40  # leaves more of the budget than rounding can add
     for residual in curator.measure(initial(workload, _singles(workload) / rho * within)):
         estimates.absorb(residual)
@@ -68,12 +70,10 @@ def fixed_sequence(
             measured = [curator.measure_marginal(gamma, sigma2)]
         for measurement in measured:
             estimates.absorb(measurement)
-        if reconstruction == "full":
-            for target in workload.targets:
-                estimates.rebuild(target)
+        estimates.rebuild_into(marginals)
         watch(done)
     parameters = {"allocation": allocation, "reconstruction": reconstruction, "min_share": min_share}
-    return make_release("fixed sequence", estimates, ledger, noise, None, parameters)
+    return make_release("fixed sequence", terms, estimates, ledger, noise, parameters=parameters)
 
 
 def _singles(workload: Workload) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from residuum.errors import ResiduumError
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -27,6 +29,8 @@ class Progress:
     """
 
     def __init__(self, progress: bool | Listener | None, title: str) -> None:
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise ResiduumError(f"Expected `progress` to be True, False, None or a function, got {progress!r}.")
         self._listener = progress if callable(progress) else None
         self._display: Any = None
         self._next = 0.0

@@ -11,7 +11,7 @@ from residuum.privacy.simulator import Simulator
 
 
 class SystemNoise(Simulator):
-    """Like the simulator, under a key that nobody knows and that is never kept.
+    """Like the simulator, under a key that nobody knows and that ends with the run.
 
     >>> SystemNoise().uniform() == SystemNoise().uniform()
     False
@@ -20,4 +20,5 @@ class SystemNoise(Simulator):
     caveat = "not exact: floating-point noise, not proof against attacks on its bits"
 
     def __init__(self) -> None:
+        self.name = f"system {secrets.token_hex(8)}"
         self._key(secrets.randbits(128))

@@ -28,9 +28,10 @@ class Selection:
 
     def __init__(self, workload: Workload) -> None:
         self.candidates: tuple[Clique, ...] = workload.closure[1:]
-        self._weight = np.array([workload.weight(gamma) for gamma in self.candidates])
+        weight = np.array([workload.weight(gamma) for gamma in self.candidates])
         self._cells = np.array([float(workload.domain.size(gamma)) for gamma in self.candidates])
-        self.sensitivity = float(self._weight.max())
+        self.sensitivity = float(weight.max())
+        self._weight = weight / self.sensitivity
         self._exponents = np.empty(len(self.candidates))
         self._weights = np.empty(len(self.candidates))
         self._blocks = np.empty(-(-len(self.candidates) // _BLOCK))
@@ -58,7 +59,7 @@ class Selection:
             positions = positions[positions > 0]
             at = changed = positions - 1
         expected_noise = sqrt(2 / pi * sigma2) * self._cells[at]
-        scores = self._weight[at] * (distances(positions) - expected_noise)
-        self._exponents[at] = epsilon_select / (2 * self.sensitivity) * scores
+        scores = self._weight[at] * (distances(positions) - expected_noise)  # in units of the sensitivity
+        self._exponents[at] = epsilon_select / 2 * scores
         self._reference = kernels.weigh(self._exponents, self._weights, self._blocks, changed, self._reference)
         return self.candidates[kernels.choose(self._weights, self._blocks, uniform)]

@@ -11,6 +11,8 @@ from residuum.errors import ResiduumError
 class Simulator:
     """Noise that follows from a seed and the number of the draw, whatever was drawn before.
 
+    A salt, below 2**64, gives a seed another noise; `name` tells seed and salt.
+
     >>> one, two = Simulator(7), Simulator(7)
     >>> first = one.uniform()
     >>> first == two.uniform(), first == one.uniform()
@@ -19,10 +21,11 @@ class Simulator:
 
     caveat: str | None = "not private: seeded"
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, salt: int = 0) -> None:
         if isinstance(seed, bool) or not hasattr(seed, "__index__") or not 0 <= seed < 2**64:
             raise ResiduumError(f"Expected a seed between 0 and 2**64 - 1, got {seed!r}.")
-        self._key(seed)
+        self.name = f"seed {seed} {salt:x}"
+        self._key(seed | salt << 64)
 
     def _key(self, key: int) -> None:
         self._bits = np.random.Philox(key=key)
