@@ -74,7 +74,7 @@ def ablation() -> None:
     table = _table(
         "Fixed sequence, ε = 1", "table", "steps", "lazy+crp s", "lazy+iid s", "full+iid s", "ratio", "paper"
     )
-    for name, steps, paper in (("adult", 455, "18.5"), ("acs", 10, "45"), ("loans", 5, "92")):
+    for name, steps, paper in (("adult", 455, "18.5"), ("acs", 10, "45"), ("loans", 20, "92")):
         strategies = (("lazy", "crp"), ("lazy", "iid"), ("full", "iid"))
         seconds = [
             _fixed(name, 0, allocation, reconstruction, steps=steps)["seconds"]
