@@ -43,7 +43,15 @@ def finite(array: Array, name: str) -> None:
 
 
 def ascending(clique: Any, name: str) -> Clique:
-    """The clique as a tuple of ascending attribute indices."""
+    """The clique as a tuple of ascending attribute indices; one that is such a tuple comes back at once."""
+    if type(clique) is tuple:
+        previous = -1
+        for i in clique:
+            if type(i) is not int or i <= previous:
+                break
+            previous = i
+        else:
+            return clique
     if not isinstance(clique, Iterable) or not all(whole(i) for i in clique):
         raise DomainError(f"Expected `{name}` to be a tuple of attribute indices, got {clique!r}.")
     indices = tuple(index(i) for i in clique)
@@ -57,6 +65,12 @@ def ascending(clique: Any, name: str) -> Clique:
 def sized(gamma: Any, sizes: Any) -> tuple[Clique, tuple[int, ...]]:
     """A clique and the sizes of its attributes, as tuples."""
     gamma = ascending(gamma, "gamma")
+    if type(sizes) is tuple and len(sizes) == len(gamma):
+        for n in sizes:
+            if type(n) is not int or n < 1:
+                break
+        else:
+            return gamma, sizes
     if not isinstance(sizes, Iterable) or not all(whole(n) and n >= 1 for n in sizes):
         raise DomainError(f"Expected whole sizes above 0, got {sizes!r}.")
     if len(tuple(sizes)) != len(gamma):

@@ -125,11 +125,19 @@ def _wide_plane(z, a, rows, n, scratch, kept, chain, depth, out, b):
 @njit("void(i8, f8[::1], i8, i8[::1], i8, f8[::1], i8)", **_OPTIONS)
 def _add_chain(size, kept, a, chain, depth, out, b):
     """Write the kept plane at `kept[a]` to `out[b]`, plus the chain."""
-    for c in range(size):
-        x = kept[np.uint64(a + c)]
+    c = 0
+    while c + LANES <= size:
+        x = load(kept, a + c)
         for e in range(depth):
-            x += kept[np.uint64(chain[e] + c)]
-        out[np.uint64(b + c)] = x
+            x = add(x, load(kept, chain[e] + c))
+        store(out, b + c, x)
+        c += LANES
+    while c < size:
+        y = kept[np.uint64(a + c)]
+        for e in range(depth):
+            y += kept[np.uint64(chain[e] + c)]
+        out[np.uint64(b + c)] = y
+        c += 1
 
 
 @njit("void(f8[::1], f8[::1], i8[::1], f8[::1], i8, i8, i8)", **_OPTIONS)
@@ -236,7 +244,7 @@ def center_all(z: Array) -> Array:
         _negative_means(flat, 0, n, size, kept, 0, 0, size)
         _slices(flat, result, shape, kept, common, 0, n)
         return out
-    pieces = threads.split(1, n, threads.count())
+    pieces = threads.split(1, n, 4 * threads.count())
     kept = np.empty(common + own * len(pieces))
     parts = threads.split(0, size, threads.count() if z.size > 4 * threads.WORTHWHILE else 1)
     threads.run(lambda part: _negative_means(flat, 0, n, size, kept, 0, *part), parts)

@@ -143,7 +143,7 @@ def sub_all(mu: Array) -> tuple[Array, float]:
         return out, plane(flat, 0, rows, n, np.empty(n - 1 + LANES), 0, _NO_CHAIN, 0, result, 0)
     if mu.size < threads.WORTHWHILE:
         return out, _slices(flat, result, shape, np.empty(common + own), common, 0, mu.shape[0])
-    pieces = threads.split(1, mu.shape[0], threads.count())
+    pieces = threads.split(1, mu.shape[0], 4 * threads.count())
     kept = np.empty(common + own * len(pieces))
     _slices(flat, result, shape, kept, common, 0, 1)
     finite = threads.run(

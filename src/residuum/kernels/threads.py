@@ -5,8 +5,9 @@ No parallel runtime is involved, so kernels may be called from any thread of the
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 from residuum.errors import ResiduumError
@@ -16,8 +17,6 @@ Result = TypeVar("Result")
 
 WORTHWHILE = 1 << 19
 """Arrays with fewer cells than this are done before a second thread has woken up."""
-
-_pool: ThreadPoolExecutor | None = None
 
 
 def count() -> int:
@@ -43,16 +42,17 @@ def run(task: Callable[[Piece], Result], pieces: Sequence[Piece]) -> list[Result
         for turn in turns:
             results[turn] = task(pieces[turn])
 
-    helpers = [_workers().submit(work) for _ in range(min(count(), len(pieces)) - 1)]
+    job = _Job(work)
+    for _ in range(min(count(), len(pieces)) - 1):
+        _hand_out(job)
     try:
         work()
     except BaseException:
         for _ in turns:  # leave nothing for the others to take
             pass
         raise
-    for helper in helpers:
-        if not helper.cancel():  # one that has not started by now has nothing left to do
-            helper.result()
+    finally:
+        job.close()
     return results
 
 
@@ -67,17 +67,59 @@ def split(start: int, stop: int, parts: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def _workers() -> ThreadPoolExecutor:
-    global _pool
-    if _pool is None:
-        _pool = ThreadPoolExecutor(max(1, count() - 1), thread_name_prefix="residuum")
-    return _pool
+class _Job:
+    """Work that other threads may join while it is open. Who asked for it waits for those who joined, no others."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._lock = Lock()
+        self._open = True
+        self._joined = 0
+        self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def join(self) -> None:
+        with self._lock:
+            if not self._open:
+                return
+            self._joined += 1
+        try:
+            self._work()
+        except BaseException as error:
+            self._ended.put(error)
+        else:
+            self._ended.put(None)
+
+    def close(self) -> None:
+        with self._lock:
+            self._open = False
+        errors = [self._ended.get() for _ in range(self._joined)]
+        for error in errors:
+            if error is not None:
+                raise error
+
+
+_jobs: SimpleQueue[_Job] = SimpleQueue()
+_started = 0
+
+
+def _hand_out(job: _Job) -> None:
+    """Offer a job to a thread of the pool, which grows to one less than the number of threads in use."""
+    global _started
+    if _started < count() - 1:
+        _started += 1
+        Thread(target=_serve, args=(_jobs,), name=f"residuum-{_started}", daemon=True).start()
+    _jobs.put(job)
+
+
+def _serve(jobs: SimpleQueue[_Job]) -> None:
+    while True:
+        jobs.get().join()
 
 
 def _forget() -> None:
-    """A child process inherits the pool but none of its threads."""
-    global _pool
-    _pool = None
+    """A child process inherits the queue but none of the threads."""
+    global _jobs, _started
+    _jobs, _started = SimpleQueue(), 0
 
 
 if hasattr(os, "register_at_fork"):
