@@ -38,27 +38,30 @@ def measure(shape: tuple[int, ...]) -> dict:
     """Seconds for one shape: copying, and for each operation residuum's and the fastest rival's."""
     gamma = tuple(range(len(shape)))
     mu = np.random.default_rng(0).random(shape)
-    repeats = int(np.clip(2e7 // mu.size, 3, 300))
     zeta = decompose(mu, gamma, gamma)
     own = partial(decompose, mu, gamma, gamma)
-    copy, own, *rivals = _best([mu.copy, own, *(partial(rival, mu) for rival in kronecker.DECOMPOSE)], repeats)
+    copy, own, *rivals = _best([mu.copy, own, *(partial(rival, mu) for rival in kronecker.DECOMPOSE)])
     row = {"shape": shape, "bytes": mu.nbytes, "copy": copy, "decompose": own, "decompose rival": min(rivals)}
     own = partial(reconstruct, zeta, gamma, gamma, shape)
-    own, *rivals = _best([own, *(partial(rival, zeta) for rival in kronecker.RECONSTRUCT)], repeats)
+    own, *rivals = _best([own, *(partial(rival, zeta) for rival in kronecker.RECONSTRUCT)])
     return row | {"reconstruct": own, "reconstruct rival": min(rivals)}
 
 
-def _best(calls: list[Callable[[], object]], repeats: int) -> list[float]:
-    """The shortest time of each call. Those of one kind follow each other, so that none pays for another's memory."""
-    best = []
-    for call in calls:
-        times = []
-        for _ in range(repeats):
-            start = time.perf_counter()
-            call()
-            times.append(time.perf_counter() - start)
-        best.append(min(times))
-    return best
+def _best(calls: list[Callable[[], object]]) -> list[float]:
+    """The shortest time of each call, out of a second's worth of them and at least three.
+
+    Those of one kind follow each other, so that none pays for another's memory.
+    """
+    return [min(_times(call)) for call in calls]
+
+
+def _times(call: Callable[[], object]) -> list[float]:
+    times: list[float] = []
+    while len(times) < 3 or (sum(times) < 1.0 and len(times) < 1000):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return times
 
 
 def _table(title: str, rows: list[dict]) -> Table:
