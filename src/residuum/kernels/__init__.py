@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from residuum.kernels.differences import subtract_component as subtract_component
     from residuum.kernels.sub import sub_all as sub_all
 
+BLOCK = 256
+"""How many weights of the exponential mechanism are added up together, so that a choice looks at few of them."""
+
 _HOME = {
     "sub_all": "sub",
     "center_all": "center",

@@ -3,8 +3,7 @@
 import numpy as np
 from numba import njit
 
-BLOCK = 256
-"""Weights are added up in blocks of this many, so that a choice looks at few of them."""
+from residuum.kernels import BLOCK
 
 _FAR = 600.0  # exponents stay this close to the reference, far from where a double overflows
 

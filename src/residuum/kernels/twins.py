@@ -6,13 +6,15 @@ from operator import truediv
 import numpy as np
 from numpy.typing import NDArray
 
+from residuum.kernels import BLOCK
+
 Array = NDArray[np.float64]
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 Codes = NDArray[np.unsignedinteger]
 Counts = NDArray[np.int32]
 
-_BLOCK, _FAR = 256, 600.0  # as in `choice`
+_FAR = 600.0  # as in `choice`
 
 
 def sub_all(mu: Array) -> tuple[Array, float]:
@@ -116,7 +118,7 @@ def subtract_component(
 
 def weigh(exponents: Array, weights: Array, blocks: Array, changed: Integers, reference: float) -> float:
     """Twin of `choice.weigh`."""
-    starts = np.arange(0, exponents.size, _BLOCK)
+    starts = np.arange(0, exponents.size, BLOCK)
     if changed.size and exponents[changed].max() - reference <= _FAR:
         weights[changed] = np.exp(exponents[changed] - reference)
         blocks[:] = np.add.reduceat(weights, starts)

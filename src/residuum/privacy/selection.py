@@ -17,8 +17,6 @@ _ALL = np.empty(0, dtype=np.int64)
 _FIRST = np.array([1], dtype=np.int64)
 """The first candidate, renewed even where nothing changed: no change at all would read as a change of all."""
 
-_BLOCK = 256
-
 
 class Selection:
     """Weights of all candidates (the closure without ∅), of which a round renews only those that changed.
@@ -34,7 +32,7 @@ class Selection:
         self._weight = weight / self.sensitivity
         self._exponents = np.empty(len(self.candidates))
         self._weights = np.empty(len(self.candidates))
-        self._blocks = np.empty(-(-len(self.candidates) // _BLOCK))
+        self._blocks = np.empty(-(-len(self.candidates) // kernels.BLOCK))
         self._reference = 0.0
         self._parameters = (0.0, 0.0)
 
