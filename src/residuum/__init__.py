@@ -11,10 +11,13 @@ from residuum.data.table import Table
 from residuum.errors import BudgetExceeded, DomainError, ReleaseError, ResiduumError, WorkloadError
 from residuum.mechanism.aim import aim
 from residuum.mechanism.batch import residual_planner
+from residuum.mechanism.resume import resume
+from residuum.privacy.budget import BudgetFile
 from residuum.release import Marginal, Release
 
 __all__ = [
     "BudgetExceeded",
+    "BudgetFile",
     "Domain",
     "DomainError",
     "Estimates",
@@ -33,4 +36,5 @@ __all__ = [
     "reconstruct",
     "reconstruct_all",
     "residual_planner",
+    "resume",
 ]

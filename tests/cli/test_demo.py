@@ -43,7 +43,6 @@ def test_it_shows_the_guarantee_its_caveats_and_tables():
         "All 220 marginals over 3 of the 12 attributes",
         "epsilon = 1, delta = 1e-09 (rho = 0.01497)",
         "by a factor of at most e^1 = 2.72",
-        "Caveat: not exact: floating-point noise",
         "vocational",
         "age × marital",
         "income × housing",

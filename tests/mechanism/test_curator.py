@@ -4,18 +4,30 @@ from math import ceil, prod
 import numpy as np
 import pytest
 
-from residuum import BudgetExceeded, Domain, Estimates, NoisyMarginal, NoisyResidual, Table, Workload
+from residuum import (
+    BudgetExceeded,
+    Domain,
+    Estimates,
+    NoisyMarginal,
+    NoisyResidual,
+    Table,
+    Workload,
+    WorkloadError,
+    kernels,
+)
+from residuum.core.neighbours import ADD_REMOVE, Neighbours
 from residuum.core.residuals import decompose
 from residuum.core.workload import subsets
 from residuum.data.counts import Counts
 from residuum.data.differences import Differences
 from residuum.mechanism.aim import initial, optimal
-from residuum.mechanism.curator import AdaptiveCurator, Curator
+from residuum.mechanism.curator import PUBLIC, AdaptiveCurator, Curator
 from residuum.privacy.ledger import Ledger
 from residuum.privacy.simulator import Simulator
 
 DOMAIN = Domain({"a": 3, "b": 2, "c": 4})
 WORKLOAD = Workload.all_kway(DOMAIN, 2)
+REPLACE = Neighbours("replace")
 TABLE = Table.from_codes(np.random.default_rng(0).integers(0, DOMAIN.sizes, size=(500, 3)), DOMAIN)
 
 
@@ -27,13 +39,13 @@ class Silence(Simulator):
         self.ledger = ledger
         self.calls = []
 
-    def gaussian(self, shape, sigma2):
-        self.calls.append((shape, sigma2, self.ledger.spent_units))
-        return np.zeros(shape)
+    def gaussian(self, shape, sigma2, scale=1):
+        self.calls.append((shape, sigma2, scale, self.ledger.spent_units))
+        return np.zeros(shape, dtype=np.int64)
 
     def uniform(self):
-        self.calls.append(((), None, self.ledger.spent_units))
-        return 0.5
+        self.calls.append(((), None, None, self.ledger.spent_units))
+        return super().uniform()
 
 
 def curators(rho):
@@ -71,20 +83,19 @@ def test_costs_are_p_over_two_sigma2_exactly():
         assert [spend.clique for spend in ledger.spends] == list(wanted)
         curator.measure_marginal((0, 1), 9.1)
         assert ledger.spent_units == units + exact(rho, [(1, 9.1)])
-        shapes = [DOMAIN.shape(tau) for tau in (*wanted, (0, 1))]
-        assert [(shape, sigma2) for shape, sigma2, _ in noise.calls] == list(
-            zip(shapes, [*wanted.values(), 9.1], strict=True)
-        )
+        shapes = [DOMAIN.shape(tau) for tau in wanted]
+        drawn = [(shape, sigma2, prod(shape)) for shape, sigma2 in zip(shapes, wanted.values(), strict=True)]
+        assert [call[:3] for call in noise.calls] == [*drawn, (DOMAIN.shape((0, 1)), 9.1, 1)]
 
 
 def test_everything_is_charged_before_anything_is_drawn():
     for curator, ledger, noise in curators(10.0):
         curator.measure({(): 1.0, (0,): 1.0, (0, 1): 1.0})
-        assert {spent for _, _, spent in noise.calls} == {ledger.spent_units}
+        assert {spent for *_, spent in noise.calls} == {ledger.spent_units}
         curator.measure_marginal((1, 2), 1.0)
-        assert noise.calls[-1][2] == ledger.spent_units
+        assert noise.calls[-1][-1] == ledger.spent_units
     curator.select(0.5, 1.0)
-    assert noise.calls[-1] == ((), None, ledger.spent_units)
+    assert noise.calls[-1] == ((), None, None, ledger.spent_units)
     assert ledger.spends[-1].mechanism == "exponential"
     assert ledger.spends[-1].units == Fraction(1, 4) / 8 / 10 * 2**96 // 1 + 1
 
@@ -148,8 +159,91 @@ def test_initial_measurements_are_those_of_the_one_way_marginals():
 def test_optimal_costs_what_the_marginal_would():
     estimates = Estimates(WORKLOAD, [NoisyResidual((), 100.0, 0.5), NoisyResidual((0,), [1.0, 2.0], 3.0)])
     for gamma in WORKLOAD.closure:
-        variances = optimal(estimates, gamma, 7.0, 1e-3)
+        variances = optimal(estimates, gamma, 1 / 7.0, 1e-3)
         assert set(variances) <= set(subsets(gamma))
         p = {tau: prod((n - 1) / n for n in DOMAIN.shape(tau)) for tau in variances}
         assert sum(p[tau] / sigma2 for tau, sigma2 in variances.items()) == pytest.approx(1 / 7.0)
-    assert () not in optimal(estimates, (0, 1), 1e4, 1e-3)  # known well enough already
+    assert () not in optimal(estimates, (0, 1), 1e-4, 1e-3)  # known well enough already
+
+
+class TestReplacement:
+    """Neighbours that differ in one row replaced."""
+
+    def curator(self, rho=1e3):
+        ledger = Ledger(rho)
+        noise = Silence(ledger)
+        return Curator(Counts(TABLE, WORKLOAD), ledger, noise, REPLACE), ledger, noise
+
+    def test_the_total_is_public_and_free(self):
+        curator, ledger, noise = self.curator()
+        (total,) = curator.measure({(): 5.0})
+        assert (float(total.values), total.sigma2) == (500.0, PUBLIC)
+        assert (ledger.spent_units, noise.calls) == (0, [])
+
+    def test_costs(self):
+        curator, ledger, _ = self.curator()
+        curator.measure({(): 5.0, (0,): 7.0, (0, 2): 11.0})
+        assert ledger.spent_units == exact(1e3, [(2, 7.0), (2 * Fraction(3, 4), 11.0)])
+        curator.measure_marginal((0, 1), 3.0)
+        assert ledger.spends[-1].units == exact(1e3, [(2, 3.0)])
+
+    def test_optimal_leaves_the_total_out_and_costs_what_the_marginal_would(self):
+        estimates = Estimates(WORKLOAD)
+        for gamma in WORKLOAD.closure[1:]:
+            variances = optimal(estimates, gamma, 2 / 7.0, 1e-3, REPLACE)
+            assert () not in variances
+            cost = sum(REPLACE.cost(DOMAIN.shape(tau)) / sigma2 for tau, sigma2 in variances.items())
+            assert cost == pytest.approx(2 / 7.0)
+
+
+def test_what_is_released_of_a_residual_has_its_sensitivity():
+    """Enumerate all tables of one row more: the centred marginal, in whole numbers, moves by p (Π n)² at most.
+
+    This is what the charge is for. The curator releases a function of it, which the last lines check.
+    """
+    for sizes in ((2,), (5,), (2, 3), (3, 4), (2, 2, 3), (2, 3, 4)):
+        tau = tuple(range(len(sizes)))
+        cells = prod(sizes)
+        moved = []
+        for place in np.ndindex(sizes):
+            row = np.zeros(sizes, dtype=np.int64)
+            row[place] = 1
+            centred = row
+            for axis, n in enumerate(sizes):
+                centred = n * centred - centred.sum(axis=axis, keepdims=True)
+            moved.append(centred)
+            np.testing.assert_allclose(
+                kernels.difference(centred.copy(), cells), kernels.difference(row.copy(), 1), atol=1e-12
+            )
+        for neighbours, steps in (
+            (ADD_REMOVE, moved),
+            (REPLACE, [one - two for one in moved for two in moved]),
+        ):
+            top, bottom = neighbours.sensitivity2(sizes)
+            assert max(int((step**2).sum()) for step in steps) == Fraction(top, bottom) * cells**2, (tau, neighbours)
+
+
+def test_noise_is_what_is_left_of_noise_on_the_centred_marginal():
+    """Noise on the scaled marginal and on the scaled, centred marginal give the same residual, to the last bit."""
+    rng = np.random.default_rng(0)
+    for sizes in ((4,), (3, 2), (2, 3, 4)):
+        mu, cells = rng.integers(0, 1000, size=sizes), prod(sizes)
+        noise = rng.integers(-(10**6), 10**6, size=sizes)
+        centred = mu
+        for axis, n in enumerate(sizes):
+            centred = n * centred - centred.sum(axis=axis, keepdims=True)
+        np.testing.assert_array_equal(
+            kernels.difference(mu * cells + noise, cells), kernels.difference(centred + noise, cells)
+        )
+
+
+def test_a_marginal_too_large_for_whole_numbers():
+    domain = Domain({f"x{i}": 2**11 for i in range(3)})
+
+    class Truth:
+        workload = Workload(domain, [(0, 1, 2)])
+
+    ledger = Ledger(1.0)
+    with pytest.raises(WorkloadError, match="too many cells to be measured"):
+        Curator(Truth(), ledger, Silence(ledger)).measure({(0, 1, 2): 1e9})
+    assert ledger.spent_units == 0

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from residuum.core.checks import Array
 from residuum.core.domain import Clique
+from residuum.core.neighbours import ADD_REMOVE, Neighbours
 from residuum.core.residuals import p
 from residuum.core.workload import Workload, subsets
 from residuum.errors import ResiduumError
@@ -43,8 +44,8 @@ class Plan:
     gap: float
 
 
-def plan(workload: Workload, rho: float, objective: Objective = "sum") -> Plan:
-    """The variances σ²_τ with Σ p_τ / (2 σ²_τ) <= ρ that serve the targets best.
+def plan(workload: Workload, rho: float, objective: Objective = "sum", neighbours: Neighbours = ADD_REMOVE) -> Plan:
+    """The variances σ²_τ with Σ cost_τ / (2 σ²_τ) <= ρ that serve the targets best; 0 for what costs nothing.
 
     Paper: Prop. 4.3 and 4.4. With "sum" the objective is the expected squared error of all targets together,
     Σ weight_γ n_γ var_γ, where var_γ is the variance of one cell, and the plan is optimal. With "max" it is the largest
@@ -66,13 +67,13 @@ def plan(workload: Workload, rho: float, objective: Objective = "sum") -> Plan:
         raise ResiduumError(f"Expected `rho` to be a finite number above 0, got {rho!r}.")
     if objective not in ("sum", "max"):
         raise ResiduumError(f'Expected the objective "sum" or "max", got {objective!r}.')
-    pairs = _Pairs.of(workload)
+    pairs = _Pairs.of(workload, neighbours)
     weights = np.array([*workload.weights.values()], dtype=np.float64)
     if objective == "sum":
         sigma2, gap = pairs.best(weights * pairs.cells), 0.0
     else:
         sigma2, gap = _least_largest(pairs, weights)
-    sigma2 *= fsum(pairs.p / sigma2) / (2 * float(rho)) * _BEYOND
+    sigma2 *= fsum(pairs.precisions(sigma2)) / (2 * float(rho)) * _BEYOND
     losses = weights * pairs.variances(sigma2)
     value = float(losses @ pairs.cells if objective == "sum" else losses.max())
     return Plan(MappingProxyType(dict(zip(workload.closure, sigma2.tolist(), strict=True))), value, gap)
@@ -85,12 +86,13 @@ class _Pairs:
     residual: NDArray[np.intp]
     start: NDArray[np.intp]
     count: NDArray[np.intp]
+    cost: Array
     p: Array
     residual_cells: Array
     cells: Array
 
     @classmethod
-    def of(cls, workload: Workload) -> "_Pairs":
+    def of(cls, workload: Workload, neighbours: Neighbours) -> "_Pairs":
         domain = workload.domain
         place = {tau: i for i, tau in enumerate(workload.closure)}
         count = np.array([2 ** len(gamma) for gamma in workload.targets], dtype=np.intp)
@@ -99,6 +101,7 @@ class _Pairs:
             residual=np.fromiter(inside, dtype=np.intp, count=int(count.sum())),
             start=np.cumsum(count) - count,
             count=count,
+            cost=np.array([neighbours.cost(domain.shape(tau)) for tau in workload.closure]),
             p=np.array([p(domain.shape(tau)) for tau in workload.closure]),
             residual_cells=np.array([float(domain.size(tau)) for tau in workload.closure]),
             cells=np.array([float(domain.size(gamma)) for gamma in workload.targets]),
@@ -109,18 +112,22 @@ class _Pairs:
         parts = self.p * self.residual_cells**2 * sigma2
         return np.add.reduceat(parts[self.residual], self.start) / self.cells**2
 
-    def best(self, weights: Array) -> Array:
-        """The variances with the least Σ weight_γ var_γ, for Σ p_τ / σ²_τ = 1.
+    def precisions(self, sigma2: Array) -> Array:
+        """What each residual takes of twice the budget, cost_τ / σ²_τ."""
+        return np.divide(self.cost, sigma2, out=np.zeros(len(sigma2)), where=self.cost > 0)
 
-        By Cauchy-Schwarz σ²_τ is proportional to √(p_τ / c_τ), where c_τ = Σ_γ weight_γ v_τ.
+    def best(self, weights: Array) -> Array:
+        """The variances with the least Σ weight_γ var_γ, for Σ cost_τ / σ²_τ = 1.
+
+        By Cauchy-Schwarz σ²_τ is proportional to √(cost_τ / c_τ), where c_τ = Σ_γ weight_γ v_τ.
         """
         above = np.bincount(self.residual, np.repeat(weights / self.cells**2, self.count), len(self.p))
-        sigma2 = 1 / (self.residual_cells * np.sqrt(above))
-        return sigma2 * (self.p / sigma2).sum()
+        sigma2 = np.sqrt(self.cost / self.p / above) / self.residual_cells
+        return sigma2 * self.precisions(sigma2).sum()
 
 
 def _least_largest(pairs: _Pairs, weights: Array) -> tuple[Array, float]:
-    """The variances with nearly the least largest weight_γ var_γ, for Σ p_τ / σ²_τ = 1, and the gap.
+    """The variances with nearly the least largest weight_γ var_γ, for Σ cost_τ / σ²_τ = 1, and the gap.
 
     Any shares u_γ >= 0 with sum 1 bound it from below: the average loss is at most the largest, and its minimum g(u)
     has a closed form. Each round multiplies u_γ by the square of its loss. As √g is a sum of square roots of sums over

@@ -24,7 +24,8 @@ HAIR = 2.0**-40
 class Spend:
     """One use of the budget, in whole units: a measurement of `clique`, or a selection, whose clique is empty.
 
-    Paper: Prop. B.3 for the mechanism "exponential", B.4 for "gaussian".
+    Paper: Prop. B.3 for the mechanism "exponential", B.4 for "gaussian". What a run that died had charged and not yet
+    used is "lost".
 
     >>> Spend("gaussian", clique=(0, 2), units=2**95, budget=3.0).rho
     1.5

@@ -39,7 +39,8 @@ class Differences:
         self._layout = self._counts.layout
         self._cells = self._counts.cells.astype(np.int64) if wide else self._counts.hand_over()
         self._to_fixed_point()
-        self._scales = np.ldexp(1.0, self._bits)
+        self.scales = np.ldexp(1.0, self._bits)
+        """How many units make one person in each marginal: powers of 2."""
         self._sizes = np.array(domain.sizes, dtype=np.int64)
         orders = max(len(gamma) for gamma in workload.targets)
         self._attributes = np.full((len(workload.closure), orders), -1, dtype=np.int64)
@@ -50,9 +51,10 @@ class Differences:
         """The true marginal over a clique."""
         return self._counts.marginal(gamma)
 
-    def distances(self, positions: NDArray[np.int64] | slice) -> NDArray[np.float64]:
-        """The L1 distances of the marginals at these positions of the closure."""
-        return self._norms[positions] / self._scales[positions]
+    @property
+    def norms(self) -> NDArray[np.int64]:
+        """The L1 distance of each marginal of the closure, in whole numbers of its units."""
+        return self._norms
 
     def follow(self, steps: Iterable[tuple[Clique, NDArray[np.float64]]]) -> list[NDArray[np.int64]]:
         """Take note that the estimates of residuals moved by these steps; return the positions that this touches.
@@ -71,7 +73,7 @@ class Differences:
                 self._layout.starts,
                 self._attributes,
                 self._sizes,
-                self._scales,
+                self.scales,
             )
             touched.append(above)
         return touched

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from residuum.kernels.counting import population_triples as population_triples
     from residuum.kernels.counting import tally as tally
     from residuum.kernels.differences import subtract_component as subtract_component
+    from residuum.kernels.gaussian import difference as difference
+    from residuum.kernels.gaussian import draw as draw
     from residuum.kernels.sub import sub_all as sub_all
 
 BLOCK = 256
@@ -41,6 +43,8 @@ _HOME = {
     "subtract_component": "differences",
     "weigh": "choice",
     "choose": "choice",
+    "draw": "gaussian",
+    "difference": "gaussian",
 }
 _PATIENCE = 1.0
 _once = Lock()  # taken by the first notice and never let go

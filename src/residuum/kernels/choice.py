@@ -10,41 +10,58 @@ _FAR = 600.0  # exponents stay this close to the reference, far from where a dou
 _OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
-@njit("f8(f8[::1], f8[::1], f8[::1], i8[::1], f8)", **_OPTIONS)
-def weigh(exponents, weights, blocks, changed, reference):
-    """Renew the weights exp(exponent - reference) of the candidates that changed, and the blocks they are in.
+@njit("void(i8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], i8[::1], f8[::1])", **_OPTIONS)
+def weigh(norms, rates, offsets, exponents, weights, blocks, changed, state):
+    """Renew the weights exp(rate · norm - offset - reference) of what changed, and the blocks they are in.
 
-    A change of all is given as an empty list. Returns the reference, which moves to the largest exponent where it has
-    to; then everything is renewed.
+    `norms` begins with the total, which is no candidate; `changed` lists places in it, and a change of all is given as
+    an empty list. `state` holds the reference, which moves to the largest exponent where it has to, upon which all is
+    renewed, and a bound of rate · norm and offset, added up, over all candidates.
     """
     everything = changed.size == 0
     if not everything:
-        for k in changed:
-            if exponents[k] - reference > _FAR:
-                everything = True
+        for place in changed:
+            if place > 0:
+                k = place - 1
+                gain = rates[k] * norms[place]
+                exponents[k] = gain - offsets[k]
+                state[1] = max(state[1], gain + offsets[k])
+                if exponents[k] - state[0] > _FAR:
+                    everything = True
     if not everything:
-        for k in changed:
-            weights[k] = np.exp(exponents[k] - reference)
+        for place in changed:
+            if place > 0:
+                weights[place - 1] = np.exp(exponents[place - 1] - state[0])
         previous = -1
-        for k in changed:
-            block = k // BLOCK
-            if block != previous:
+        for place in changed:
+            block = (place - 1) // BLOCK
+            if block != previous and place > 0:
                 blocks[block] = weights[block * BLOCK : (block + 1) * BLOCK].sum()
                 previous = block
         everything = blocks.sum() < np.exp(-_FAR)
     if everything:
-        reference = exponents.max()
-        for k in range(exponents.size):
-            weights[k] = np.exp(exponents[k] - reference)
+        state[1] = 0.0
+        for k in range(weights.size):
+            gain = rates[k] * norms[k + 1]
+            exponents[k] = gain - offsets[k]
+            state[1] = max(state[1], gain + offsets[k])
+        state[0] = exponents.max()
+        for k in range(weights.size):
+            weights[k] = np.exp(exponents[k] - state[0])
         for block in range(blocks.size):
             blocks[block] = weights[block * BLOCK : (block + 1) * BLOCK].sum()
-    return reference
 
 
-@njit("i8(f8[::1], f8[::1], f8)", **_OPTIONS)
-def choose(weights, blocks, uniform):
-    """The candidate that a number drawn evenly from [0, 1) points at, when each has a share by its weight."""
-    rest = uniform * blocks.sum()
+@njit("i8(f8[::1], f8[::1], f8, f8)", **_OPTIONS)
+def choose(weights, blocks, uniform, largest):
+    """The candidate that a number drawn evenly from [0, 1) points at, when each has a share by its weight.
+
+    It is -1 where rounding errors might have moved the bounds of its share beyond the number: those of the exponents,
+    made of parts not above `largest`, of their exponentials, of the sums, and of the number itself.
+    """
+    total = blocks.sum()
+    error = (2.0**-40 + 2.0**-48 * largest + 2.0**-50 * (blocks.size + BLOCK)) * total
+    rest = uniform * total
     block = 0
     while block < blocks.size - 1 and rest >= blocks[block]:
         rest -= blocks[block]
@@ -54,4 +71,4 @@ def choose(weights, blocks, uniform):
     while k < end and rest >= weights[k]:
         rest -= weights[k]
         k += 1
-    return k
+    return k if rest > error and weights[k] - rest > error else -1

@@ -116,24 +116,115 @@ def subtract_component(
         norms[position] = np.abs(np.clip(cells.astype(np.int64), -most, most)).sum()
 
 
-def weigh(exponents: Array, weights: Array, blocks: Array, changed: Integers, reference: float) -> float:
+def weigh(
+    norms: Integers,
+    rates: Array,
+    offsets: Array,
+    exponents: Array,
+    weights: Array,
+    blocks: Array,
+    changed: Integers,
+    state: Array,
+) -> None:
     """Twin of `choice.weigh`."""
     starts = np.arange(0, exponents.size, BLOCK)
-    if changed.size and exponents[changed].max() - reference <= _FAR:
-        weights[changed] = np.exp(exponents[changed] - reference)
+    gains = rates * norms[1:]
+    everything, changed = changed.size == 0, changed[changed > 0] - 1
+    exponents[changed] = gains[changed] - offsets[changed]
+    state[1] = max([state[1], *(gains + offsets)[changed]])
+    if not everything and (exponents[changed] - state[0] <= _FAR).all():
+        weights[changed] = np.exp(exponents[changed] - state[0])
         blocks[:] = np.add.reduceat(weights, starts)
         if blocks.sum() >= np.exp(-_FAR):
-            return reference
-    reference = float(exponents.max())
-    weights[:] = np.exp(exponents - reference)
+            return
+    exponents[:] = gains - offsets
+    state[:] = exponents.max(), (gains + offsets).max()
+    weights[:] = np.exp(exponents - state[0])
     blocks[:] = np.add.reduceat(weights, starts)
-    return reference
 
 
-def choose(weights: Array, blocks: Array, uniform: float) -> int:
+def choose(weights: Array, blocks: Array, uniform: float, largest: float) -> int:
     """Twin of `choice.choose`."""
-    reached = np.searchsorted(np.cumsum(weights), uniform * blocks.sum(), side="right")
-    return min(int(reached), weights.size - 1)
+    ends = np.cumsum(weights)
+    error = (2.0**-40 + 2.0**-48 * largest + 2.0**-50 * (blocks.size + BLOCK)) * ends[-1]
+    aim = uniform * ends[-1]
+    k = min(int(np.searchsorted(ends, aim, side="right")), weights.size - 1)
+    return k if aim - (ends[k] - weights[k]) > error and ends[k] - aim > error else -1
+
+
+def draw(
+    out: Integers,
+    filled: int,
+    words: NDArray[np.uint32],
+    at: int,
+    cumulative: NDArray[np.uint32],
+    logs: Array,
+    width: int,
+    rate: float,
+) -> tuple[int, int, int, int, int]:
+    """Twin of `gaussian.draw`."""
+    source, step = words.tolist(), int(width)
+    while filled < out.size:
+        start = at
+        try:
+            if at + 8 > len(source):
+                raise IndexError
+            word, at = source[at], at + 1
+            negative = word & 1
+            block = int(np.searchsorted(cumulative, word >> 1, side="right"))
+            log = logs[block]
+            if block == cumulative.size:
+                ones = 0
+                while source[at] == 2**32 - 1:
+                    ones, at = ones + 32, at + 1
+                    if at + 8 > len(source):
+                        raise IndexError
+                ones += len(f"{source[at]:032b}") - len(f"{source[at]:032b}".rstrip("1"))
+                block, at = block + ones, at + 1
+                log += (ones + 1) * np.log(2.0)
+            offset, at = _below(step, source, at)
+        except IndexError:
+            return filled, start, -1, 0, 0
+        if negative and block == 0 and offset == 0:
+            continue
+        word, at = source[at], at + 1
+        x = float(block) * float(step) + float(offset)
+        chance = np.exp(log - x * x * rate)
+        if (word + 1) * 2.0**-32 <= chance * (1 - 2.0**-40):
+            value = (block * step + offset) * (-1 if negative else 1)
+            out[filled] = (value + 2**63) % 2**64 - 2**63
+            filled += 1
+        elif word * 2.0**-32 < chance * (1 + 2.0**-40) + 2.0**-60:
+            return filled, at, block, offset, negative << 32 | word
+    return filled, at, -1, 0, 0
+
+
+def _below(step: int, source: list[int], at: int) -> tuple[int, int]:
+    """A number drawn evenly from those below `step`, and where the next word is."""
+    if step == 1:
+        return 0, at
+    if step < 2**32:
+        product, at = source[at] * step, at + 1
+        while product % 2**32 < 2**32 % step:
+            if at + 8 > len(source):
+                raise IndexError
+            product, at = source[at] * step, at + 1
+        return product >> 32, at
+    while True:
+        if at + 8 > len(source):
+            raise IndexError
+        number = (source[at] << 32 | source[at + 1]) & ((1 << (step - 1).bit_length()) - 1)
+        at += 2
+        if number < step:
+            return number, at
+
+
+def difference(cells: NDArray[np.int64], scale: int) -> Array:
+    """Twin of `gaussian.difference`."""
+    for axis in range(cells.ndim):
+        first, rest = np.split(cells, [1], axis)
+        cells = rest - first
+    return cells / scale
 
 
 def _bits(maps: Words, first: Integers, sizes: Integers, i: int) -> Counts:

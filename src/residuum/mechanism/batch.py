@@ -3,16 +3,32 @@
 Paper: the baseline of section 6; its allocation is `core/planner.py`.
 """
 
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import get_args
+
+import numpy as np
+
 from residuum.core import planner
+from residuum.core.domain import Clique
 from residuum.core.grem import Estimates
+from residuum.core.neighbours import Relation
 from residuum.core.planner import Objective
 from residuum.core.workload import Workload
 from residuum.data.counts import Counts, check_memory
 from residuum.data.table import Table
+from residuum.errors import ResiduumError
+from residuum.mechanism.anneal import WORTHWHILE
 from residuum.mechanism.curator import Curator
 from residuum.mechanism.progress import Listener, Progress, Report
-from residuum.mechanism.setup import Terms, check_prior, make_release
+from residuum.mechanism.run import Run, Sampler, Terms
+from residuum.privacy.budget import BudgetFile
 from residuum.release import Release, measurements
+
+MECHANISM = "ResidualPlanner"
+
+_BEYOND = 1 + 2.0**-30
+"""A plan that no longer fits is stretched by this much more than it has to be: more than rounding can add."""
 
 
 def residual_planner(
@@ -23,8 +39,12 @@ def residual_planner(
     delta: float | None = None,
     rho: float | None = None,
     rows_per_person: int = 1,
+    neighbours: Relation = "add-remove",
     seed: int | None = None,
+    noise: Sampler = "exact",
     prior: Release | None = None,
+    output: str | PathLike[str] | None = None,
+    ledger: str | PathLike[str] | BudgetFile | None = None,
     objective: Objective = "sum",
     progress: bool | Listener | None = None,
 ) -> Release:
@@ -42,17 +62,40 @@ def residual_planner(
     >>> release.marginal(("age", "sex")).unmeasured
     ()
     """
-    terms = Terms.agree(epsilon, delta, rho, rows_per_person, seed)
-    prior = check_prior(prior, workload, terms)
-    noise, ledger = terms.noise(prior), terms.ledger()
+    if objective not in get_args(Objective):
+        raise ResiduumError(f'Expected the objective "sum" or "max", got {objective!r}.')
+    terms = Terms.agree(
+        epsilon, delta, rho, rows_per_person=rows_per_person, neighbours=neighbours, seed=seed, noise=noise
+    )
+    parameters = {"objective": objective}
+    with Run.start(MECHANISM, terms, workload, parameters, prior=prior, output=output, ledger=ledger) as run:
+        return batch(run, table, workload, objective=objective, progress=progress)
+
+
+def batch(
+    run: Run, table: Table, workload: Workload, *, objective: Objective, progress: bool | Listener | None
+) -> Release:
+    """The method itself, for a run that was started or is resumed."""
     check_memory(sum(workload.domain.size(gamma) for gamma in workload.closure), 4 + 8)  # counts and estimates
-    with Progress(progress, "ResidualPlanner") as report:
-        plan = planner.plan(workload, ledger.rho, objective)
-        estimates = Estimates(workload, measurements(prior.estimates) if prior else ())
-        curator = Curator(Counts(table, workload), ledger, noise)
-        for done, (tau, sigma2) in enumerate(plan.sigma2.items(), start=1):
-            (residual,) = curator.measure({tau: sigma2})
+    ledger = run.ledger
+    with Progress(progress, MECHANISM) as report:
+        plan = planner.plan(workload, ledger.remaining, objective, run.neighbours)
+        estimates = Estimates(workload, measurements(run.prior.estimates) if run.prior else ())
+        curator = Curator(Counts(table, workload), ledger, run.noise, run.neighbours, run.journal)
+        costs = [run.neighbours.cost(workload.domain.shape(tau)) for tau in plan.sigma2]
+        for done, (tau, sigma2, still) in enumerate(_ahead(plan.sigma2, costs), start=1):
+            if ledger.remaining <= WORTHWHILE * ledger.rho and still > 2 * ledger.remaining:
+                break  # a crash has taken what the rest would have cost
+            stretch = still / ledger.remaining * _BEYOND if still > ledger.remaining else 1.0
+            (residual,) = curator.measure({tau: sigma2 * stretch})
             estimates.absorb(residual)
             report(Report(ledger.spent / ledger.rho, done, workload.domain.name(tau)))
-    parameters = {"objective": objective, "duality_gap": plan.gap}
-    return make_release("ResidualPlanner", terms, estimates, ledger, noise, prior, parameters)
+    return run.release(MECHANISM, estimates, {"objective": objective, "duality_gap": plan.gap})
+
+
+def _ahead(sigma2: Mapping[Clique, float], costs: list[float]) -> Iterator[tuple[Clique, float, float]]:
+    """Every residual with its variance, and what it and those after it cost together."""
+    variances = np.array([*sigma2.values()])
+    shares = np.divide(costs, 2 * variances, out=np.zeros(len(costs)), where=variances > 0)
+    still = np.cumsum(shares[::-1])[::-1]  # added up from the end, so that small rests are exact
+    return zip(sigma2, variances.tolist(), still.tolist(), strict=True)

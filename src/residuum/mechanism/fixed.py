@@ -15,7 +15,7 @@ from residuum.data.counts import Counts
 from residuum.errors import ResiduumError
 from residuum.mechanism.aim import Allocation, initial, optimal
 from residuum.mechanism.curator import Curator
-from residuum.mechanism.setup import Terms, make_release
+from residuum.mechanism.run import Run, Terms
 from residuum.release import Release
 
 Reconstruction = Literal["lazy", "full"]
@@ -52,8 +52,8 @@ def fixed_sequence(
     if allocation not in ("crp", "iid") or reconstruction not in ("lazy", "full"):
         raise ResiduumError(f"Unknown strategy {reconstruction!r} + {allocation!r}: take lazy or full, crp or iid.")
     terms = Terms.agree(rho=rho, seed=seed)
-    workload, noise, ledger = counts.workload, terms.noise(), terms.ledger()
-    curator = Curator(counts, ledger, noise)
+    workload, run = counts.workload, Run(terms)
+    curator = Curator(counts, run.ledger, run.noise)
     lazy = reconstruction == "lazy"
     estimates = Estimates(workload, held=workload.targets if lazy else ())
     marginals = {} if lazy else {gamma: np.zeros(workload.domain.shape(gamma)) for gamma in workload.targets}
@@ -65,7 +65,7 @@ def fixed_sequence(
     watch(0)
     for done, gamma in enumerate(sequence[:steps], start=1):
         if allocation == "crp":
-            measured = curator.measure(optimal(estimates, gamma, sigma2, min_share))
+            measured = curator.measure(optimal(estimates, gamma, 1 / sigma2, min_share))
         else:
             measured = [curator.measure_marginal(gamma, sigma2)]
         for measurement in measured:
@@ -73,7 +73,7 @@ def fixed_sequence(
         estimates.rebuild_into(marginals)
         watch(done)
     parameters = {"allocation": allocation, "reconstruction": reconstruction, "min_share": min_share}
-    return make_release("fixed sequence", terms, estimates, ledger, noise, parameters=parameters)
+    return run.release("fixed sequence", estimates, parameters)
 
 
 def _singles(workload: Workload) -> int:

@@ -6,7 +6,7 @@ Floats are fractions of whole numbers, so each charge is computed in whole numbe
 The units are added up exactly, and what has been spent is never above ρ.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import inf
 
@@ -18,14 +18,17 @@ from residuum.errors import BudgetExceeded, ResiduumError
 BITS = 96
 TOTAL = 2**BITS
 
+Recorder = Callable[[Sequence[Spend], int], None]
+"""Told of every charge, and what is spent with it in units, before the charge counts as made."""
+
 
 class Ledger:
     """A budget of ρ-zCDP and all that has been spent of it. It can be added to and never taken from.
 
     Paper: Prop. B.5, the costs of mechanisms chosen one after the other add up.
 
-    A charge is on record before the call that makes it returns, so make it before the noise is drawn. A ledger belongs
-    to one thread.
+    A charge is on record before the call that makes it returns, so make it before the noise is drawn. A recorder is
+    told of each, for instance to keep it on disk; if that fails, no noise is drawn. A ledger belongs to one thread.
 
     >>> ledger = Ledger(rho=1.0)
     >>> ledger.charge_gaussian((0, 2), sensitivity2=(3, 4), sigma2=1.5)
@@ -33,13 +36,14 @@ class Ledger:
     (0.25, 0.75)
     """
 
-    __slots__ = ("_bottom", "_rho", "_spends", "_spent", "_top")
+    __slots__ = ("_bottom", "_recorder", "_rho", "_spends", "_spent", "_top")
 
-    def __init__(self, rho: float) -> None:
+    def __init__(self, rho: float, recorder: Recorder | None = None) -> None:
         self._rho = above_zero(rho, "rho")
         self._top, self._bottom = self._rho.as_integer_ratio()
         self._spent = 0
         self._spends: list[Spend] = []
+        self._recorder = recorder
 
     def charge_gaussian(self, clique: Clique, sensitivity2: tuple[int, int], sigma2: float) -> None:
         """Record a Gaussian measurement of `clique` with variance σ²; `sensitivity2` is (numerator, denominator).
@@ -78,6 +82,17 @@ class Ledger:
         top, bottom = above_zero(epsilon_select, "epsilon_select").as_integer_ratio()
         units = -(-(top * top * self._bottom << BITS - 3) // (bottom * bottom * self._top))
         self._record([Spend("exponential", (), units, self._rho)])
+
+    def forfeit(self, spent: int) -> None:
+        """Give up what is missing to so many units spent: it was charged by a run that died, for draws nobody has.
+
+        >>> ledger = Ledger(rho=1.0)
+        >>> ledger.forfeit(2**95)
+        >>> ledger.remaining
+        0.5
+        """
+        if spent > self._spent:
+            self._record([Spend("lost", (), spent - self._spent, self._rho)])
 
     @property
     def rho(self) -> float:
@@ -160,6 +175,8 @@ class Ledger:
             )
         self._spent = spent
         self._spends.extend(spends)
+        if self._recorder:
+            self._recorder(spends, spent)
 
     def _rounded_up(self, units: int) -> float:
         try:

@@ -1,0 +1,226 @@
+"""The journal of a run: every answer the curator gave, on disk, so that a run that dies can be resumed.
+
+It holds noisy values, which were paid for, and public parameters. A file of frames: the length of a record, a checksum,
+and the record, which is a line of JSON and then the bytes of arrays. Frames are only ever appended. What was being
+written when a run died is cut off; damage anywhere else is an error.
+
+A resumed run asks the curator the same questions again. `once` answers them from the journal, draws what the journal
+does not know, and writes it down.
+"""
+
+import json
+import os
+import struct
+import zlib
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from residuum.errors import ReleaseError
+
+NAME = "journal"
+"""What the file is called in the folder of a release."""
+
+_MAGIC = b"residuum journal 1\n"
+_HEAD = struct.Struct("<II")
+
+Arrays = list[NDArray[Any]]
+Record = tuple[dict[str, Any], bytes]
+
+
+class Journal:
+    """An open journal. One process at a time has it open.
+
+    `on_loss` is called where the journal notes that budget was given up, with the units spent after that, and
+    `on_end` once, when the last known answer has been given: at `begin` where there is none.
+    """
+
+    def __init__(self, file: BinaryIO, records: Sequence[Record] = ()) -> None:
+        self._file = file
+        self._known = deque(record for record in records if "reserved" not in record[0])
+        self.reserved = max((int(record["reserved"]) for record, _ in records if "reserved" in record), default=0)
+        """The units that the run had charged, whether it used them or not."""
+        self._on_loss: Callable[[int], None] = lambda _: None
+        self._on_end: Callable[[], None] = lambda: None
+
+    @classmethod
+    def create(cls, folder: Path, start: Mapping[str, Any]) -> "Journal":
+        """A new journal in a new or empty folder, which begins with a record of how the run was started."""
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if any(folder.iterdir()):
+                raise ReleaseError(f"The folder {str(folder)!r} is not empty. Name a new one, or resume what is in it.")
+            descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError as error:
+            raise unwritable(folder, error) from None
+        journal = cls(_locked(os.fdopen(descriptor, "r+b"), folder))
+        journal._append(_MAGIC)
+        journal.write(start)
+        journal.sync()
+        sync_folder(folder)
+        return journal
+
+    @classmethod
+    def open(cls, folder: Path) -> tuple["Journal", dict[str, Any]]:
+        """The journal in a folder, and the record it begins with."""
+        try:
+            file = _locked(open(folder / NAME, "r+b"), folder)  # noqa: SIM115 (it stays open)
+        except FileNotFoundError:
+            raise ReleaseError(f"There is no run to resume in {str(folder)!r}.") from None
+        except OSError as error:
+            raise unwritable(folder, error) from None
+        try:
+            (start, _), *records = _read(file, folder)
+        except BaseException:
+            file.close()
+            raise
+        return cls(file, records), start
+
+    def begin(self, on_loss: Callable[[int], None], on_end: Callable[[], None]) -> None:
+        """Get ready to answer, telling these of losses and of the end of what is known."""
+        self._on_loss, self._on_end = on_loss, on_end
+        self._advance()
+
+    @property
+    def recalling(self) -> bool:
+        """Whether answers are left that the journal knows."""
+        return bool(self._known)
+
+    def once(self, question: dict[str, Any], draw: Callable[[], Arrays]) -> Arrays:
+        """The answer to a question, from the journal where it is known; else it is drawn and written down."""
+        if not self._known:
+            answer = draw()
+            kinds = [[array.dtype.str, list(array.shape)] for array in answer]
+            self.write({"question": question, "arrays": kinds}, answer)
+            return answer
+        record, content = self._known.popleft()
+        if record.get("question") != question:
+            raise ReleaseError(
+                "The journal does not fit this run: it was kept by another version of the program, or upon another "
+                "prior release. Resume with what the run was started with."
+            )
+        self._advance()
+        return _unpacked(record["arrays"], content)
+
+    def _advance(self) -> None:
+        """Go past losses to the next known answer."""
+        while self._known and "lost" in self._known[0][0]:
+            self._on_loss(int(self._known.popleft()[0]["lost"]))
+        if not self._known:
+            self._on_end()
+
+    def write(self, record: Mapping[str, Any], arrays: Sequence[NDArray[Any]] = ()) -> None:
+        """Append a record. It survives the process, but not a crash of the machine, until `sync`."""
+        payload = b"".join([json.dumps(record).encode(), b"\n", *(array.tobytes() for array in arrays)])
+        self._append(_HEAD.pack(len(payload), zlib.crc32(payload)) + payload)
+
+    def sync(self) -> None:
+        """Return when all that was written is safe on disk."""
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise unwritable(self.folder, error) from None
+
+    @property
+    def folder(self) -> Path:
+        """Where it is kept."""
+        return Path(self._file.name).parent
+
+    def remove(self) -> None:
+        """Delete the file, and the folder where nothing else is in it."""
+        with suppress(OSError):
+            (self.folder / NAME).unlink()
+            self.folder.rmdir()
+
+    def close(self) -> None:
+        """Let go of the file; another process may then resume the run."""
+        self._file.close()
+
+    def _append(self, content: bytes) -> None:
+        try:
+            self._file.write(content)
+            self._file.flush()
+        except OSError as error:
+            raise unwritable(self.folder, error) from None
+
+
+def _read(file: BinaryIO, folder: Path) -> list[Record]:
+    """All records, cutting off a last one that was not written whole."""
+    content = file.read()
+    if not content.startswith(_MAGIC):
+        raise ReleaseError(f"The journal in {str(folder)!r} is damaged, or of another version: it cannot be resumed.")
+    records, at = [], len(_MAGIC)
+    while at < len(content):
+        record, end = _frame(content, at)
+        if record is None:
+            if end < len(content):
+                raise ReleaseError(
+                    f"The journal in {str(folder)!r} is damaged at byte {at:,} and cannot be resumed. Restore it from "
+                    "a copy, or start anew; what the run has charged stays charged."
+                )
+            file.truncate(at)
+            break
+        records.append(record)
+        at = end
+    if not records:
+        raise ReleaseError(f"The run in {str(folder)!r} died before it began. Remove the folder and start it anew.")
+    file.seek(0, os.SEEK_END)
+    return records
+
+
+def _frame(content: bytes, at: int) -> tuple[Record | None, int]:
+    """The record at a place, or None if it is not whole, and where it ends."""
+    if at + _HEAD.size > len(content):
+        return None, len(content)
+    length, checksum = _HEAD.unpack_from(content, at)
+    start, end = at + _HEAD.size, at + _HEAD.size + length
+    payload = memoryview(content)[start:end]
+    if end > len(content) or zlib.crc32(payload) != checksum:
+        return None, end
+    line, _, rest = bytes(payload).partition(b"\n")
+    return (json.loads(line), rest), end
+
+
+def _unpacked(kinds: Sequence[tuple[str, list[int]]], content: bytes) -> Arrays:
+    arrays, at = [], 0
+    for dtype, shape in kinds:
+        count = prod(shape)
+        arrays.append(np.frombuffer(content, dtype=dtype, count=count, offset=at).reshape(shape).copy())
+        at += arrays[-1].nbytes
+    return arrays
+
+
+def _locked(file: BinaryIO, folder: Path) -> BinaryIO:
+    """The file, once no other process has it open."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:
+        pass  # no locks on this system
+    except OSError:
+        file.close()
+        raise ReleaseError(f"Another process is at work on the run in {str(folder)!r}. Wait for it to end.") from None
+    return file
+
+
+def sync_folder(folder: Path) -> None:
+    """Return when the names in a folder are safe on disk."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def unwritable(path: Path, error: OSError) -> ReleaseError:
+    """What to say where a file cannot be written."""
+    reason = (error.strerror or "the system refused").lower()
+    return ReleaseError(f"Cannot write to {str(path)!r}: {reason}. What the run has charged stays charged.")

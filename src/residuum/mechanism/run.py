@@ -1,0 +1,251 @@
+"""What every mechanism works with: a ledger, noise, and where they are asked for, a journal and a budget file."""
+
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import version
+from math import inf, nextafter
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from residuum.core import zcdp
+from residuum.core.domain import Domain
+from residuum.core.grem import Estimates
+from residuum.core.neighbours import Neighbours, Relation
+from residuum.core.workload import Workload
+from residuum.core.zcdp import Spend
+from residuum.errors import ReleaseError, ResiduumError
+from residuum.mechanism.journal import Journal
+from residuum.privacy.budget import Account, BudgetFile, Charge
+from residuum.privacy.ledger import TOTAL, Ledger
+from residuum.privacy.noise import Noise, SystemNoise
+from residuum.privacy.simulator import Simulator
+from residuum.release import Release, fingerprint
+
+Sampler = Literal["exact", "opendp"]
+
+_BLOCK = TOTAL // 200
+"""What is charged on disk at a time, ahead of the draws; a single charge may be larger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the caller agreed to: the budget per person, who counts as a neighbour, and where the noise comes from."""
+
+    epsilon: float | None
+    delta: float | None
+    rho: float
+    rows_per_person: int = 1
+    neighbours: Relation = "add-remove"
+    seed: int | None = None
+    noise: Sampler = "exact"
+
+    @classmethod
+    def agree(
+        cls, epsilon: float | None = None, delta: float | None = None, rho: float | None = None, **others: Any
+    ) -> "Terms":
+        """The terms, once they make sense."""
+        terms = cls(epsilon, delta, zcdp.budget(epsilon, delta, rho), **others)
+        zcdp.per_row(terms.rho, terms.rows_per_person)
+        Neighbours(terms.neighbours)
+        if terms.noise not in get_args(Sampler):
+            raise ResiduumError(f"Expected noise 'exact' or 'opendp', got {terms.noise!r}.")
+        if terms.seed is not None and terms.noise != "exact":
+            raise ResiduumError(f"Noise of the kind {terms.noise!r} cannot be seeded. Leave out the seed.")
+        return terms
+
+    def source(self, prior: Release | None = None) -> Noise:
+        """The noise: from the operating system, or from a simulator where there is a seed.
+
+        What a prior release holds goes into the simulator's key, so that the same seed draws other noise upon it.
+        """
+        if self.seed is not None:
+            inside = "".join(sorted(prior.lineage)) if prior else ""
+            return Simulator(self.seed, int.from_bytes(sha256(inside.encode()).digest()[:8], "big") if prior else 0)
+        if self.noise == "opendp":
+            from residuum.privacy.opendp import OpenDPNoise
+
+            return OpenDPNoise()
+        return SystemNoise()
+
+
+class Run:
+    """One run of a mechanism: its account of the budget, its noise, and what it keeps on disk.
+
+    As a context it ends cleanly: what was not charged is not left behind, and what was charged stays.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        prior: Release | None = None,
+        journal: Journal | None = None,
+        account: Account | None = None,
+        resumed: bool = False,
+    ) -> None:
+        self.terms, self.prior, self.journal = terms, prior, journal
+        self.neighbours = Neighbours(terms.neighbours)
+        self.noise = terms.source(prior)
+        self._account, self._resumed = account, resumed
+        self._reserved = max(journal.reserved if journal else 0, account.charged if account else 0)
+        self._listed = account.known if account else 0
+        self._pending: list[Charge] = []
+        self.ledger = Ledger(zcdp.per_row(terms.rho, terms.rows_per_person), self._record)
+        if journal:
+            journal.begin(self.ledger.forfeit, self._caught_up)
+
+    @classmethod
+    def start(
+        cls,
+        mechanism: str,
+        terms: Terms,
+        workload: Workload,
+        parameters: Mapping[str, Any],
+        *,
+        prior: Release | None = None,
+        output: str | os.PathLike[str] | None = None,
+        ledger: str | os.PathLike[str] | BudgetFile | None = None,
+    ) -> "Run":
+        """A new run. With `output`, a folder, it can be resumed; with `ledger`, a budget file, that is charged."""
+        check_prior(prior, workload, terms)
+        file = BudgetFile(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+        name = secrets.token_hex(8)
+        start = {
+            "name": name,
+            "mechanism": mechanism,
+            "parameters": dict(parameters),
+            "terms": asdict(terms),
+            **describe(workload),
+            "ledger": str(file.path.absolute()) if file else None,
+            "prior": sorted(prior.lineage) if prior else None,
+            "software": _software(),
+        }
+        folder = Path(output) if output is not None else None
+        journal = Journal.create(folder, start) if folder else None
+        try:
+            neighbours = Neighbours(terms.neighbours)
+            account = file.start(mechanism, terms.rho, neighbours, folder and str(folder), name) if file else None
+        except BaseException:
+            if journal:
+                journal.remove()
+            raise
+        return cls(terms, prior, journal, account)
+
+    @classmethod
+    def resume(cls, journal: Journal, start: Mapping[str, Any], workload: Workload, prior: Release | None) -> "Run":
+        """A run that goes on where its journal ends."""
+        terms = Terms(**start["terms"])
+        check_prior(prior, workload, terms)
+        if (sorted(prior.lineage) if prior else None) != start["prior"]:
+            raise ReleaseError("The run was started upon another prior release. Resume it with that one.")
+        account = None
+        if start["ledger"] is not None:
+            file, neighbours = BudgetFile(start["ledger"]), Neighbours(terms.neighbours)
+            account = file.start(start["mechanism"], terms.rho, neighbours, str(journal.folder), start["name"])
+        return cls(terms, prior, journal, account, resumed=True)
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        died = kind is not None
+        if died and not self._reserved and not self._resumed:
+            if self._account:
+                self._account.file.withdraw(self._account.name)
+            if self.journal:
+                self.journal.remove()
+        elif self._account and not died:
+            self._account.end(self.ledger.spent_units, self._pending, "finished")
+        elif self._account and not self.journal:
+            with suppress(ReleaseError):  # the error that ended the run matters more
+                self._account.end(self._reserved, self._pending, "abandoned")
+        if self.journal:
+            self.journal.close()
+
+    def _record(self, spends: Sequence[Spend], spent: int) -> None:
+        """Put charges on disk ahead of the draws, a block at a time: first how much, and once drawn, what for."""
+        if spent > self._reserved:
+            self._reserved = max(spent, min(self._reserved + _BLOCK, TOTAL))
+            if self.journal:
+                self.journal.sync()  # what was drawn from the last block
+            if self._account:
+                self._account.charge(self._reserved, self._pending)
+                self._pending = []
+            if self.journal:
+                self.journal.write({"reserved": str(self._reserved)})
+                self.journal.sync()
+        if self._account:
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            new = spends[min(self._listed, len(spends)) :]  # the others are in the file already
+            self._listed -= len(spends) - len(new)
+            self._pending += [(now, spend) for spend in new]
+
+    def _caught_up(self) -> None:
+        """All that is known has been told. What else was charged may have been drawn, and is given up.
+
+        Not where there is a seed: the same draws come again.
+        """
+        if self.journal and self.terms.seed is None and self._reserved > self.ledger.spent_units:
+            self.ledger.forfeit(self._reserved)
+            self.journal.write({"lost": str(self._reserved)})
+            self.journal.sync()
+
+    def release(self, mechanism: str, estimates: Estimates, parameters: Mapping[str, Any]) -> Release:
+        """Everything the run leaves behind. What a prior release cost and warned of is added to it."""
+        terms, prior = self.terms, self.prior
+        caveats = dict.fromkeys([*(prior.provenance["caveats"] if prior else ()), self.noise.caveat])
+        provenance = {
+            "mechanism": mechanism,
+            "software": _software(),
+            **asdict(terms),
+            **parameters,
+            "unspent": self.ledger.remaining,
+            "prior": prior.provenance if prior else None,
+            "caveats": tuple(caveat for caveat in caveats if caveat),
+        }
+        return Release(
+            estimates,
+            nextafter(terms.rho + prior.rho, inf) if prior else terms.rho,
+            (*(prior.spends if prior else ()), *self.ledger.spends),
+            provenance,
+            frozenset({fingerprint(estimates), self.noise.name}) | (prior.lineage if prior else frozenset()),
+        )
+
+
+def check_prior(prior: Release | None, workload: Workload, terms: Terms) -> None:
+    """Refuse a release that cannot be built upon."""
+    if prior is None:
+        return
+    if not isinstance(prior, Release):
+        raise ReleaseError(f"Expected `prior` to be a Release, got {type(prior).__name__}.")
+    if prior.domain != workload.domain or any(tau not in workload for tau in prior.workload.closure):
+        raise ReleaseError("A prior release needs the same domain, and a workload that the new one covers.")
+    for what in ("rows_per_person", "neighbours"):
+        if prior.provenance.get(what) != getattr(terms, what):
+            raise ReleaseError(f"A prior release needs the same {what}, or what it cost a person is not known.")
+
+
+def describe(workload: Workload) -> dict[str, Any]:
+    """A workload and its domain in what JSON has."""
+    domain = workload.domain
+    return {
+        "domain": [
+            {"name": name, "size": size} if labels is None else {"name": name, "labels": list(labels)}
+            for name, size, labels in zip(domain.names, domain.sizes, domain.labels, strict=True)
+        ],
+        "workload": [[list(gamma), weight] for gamma, weight in workload.weights.items()],
+    }
+
+
+def described(content: Mapping[str, Any]) -> Workload:
+    """The workload that `describe` described."""
+    sizes = {attribute["name"]: attribute.get("labels", attribute.get("size")) for attribute in content["domain"]}
+    return Workload(Domain(sizes), {tuple(clique): weight for clique, weight in content["workload"]})
+
+
+def _software() -> str:
+    return f"residuum {version('residuum')}"
