@@ -12,6 +12,7 @@ from residuum.errors import BudgetExceeded, DomainError, ReleaseError, ResiduumE
 from residuum.mechanism.aim import aim
 from residuum.mechanism.batch import residual_planner
 from residuum.release import Marginal, Release
+from residuum.store import load, save
 
 __all__ = [
     "BudgetExceeded",
@@ -30,7 +31,9 @@ __all__ = [
     "aim",
     "decompose",
     "decompose_all",
+    "load",
     "reconstruct",
     "reconstruct_all",
     "residual_planner",
+    "save",
 ]

@@ -108,6 +108,8 @@ class Release:
     """Mechanism, parameters, number of rounds, caveats."""
     lineage: frozenset[str] = field(repr=False)
     """Fingerprints of the runs whose measurements are inside, so that none is counted twice."""
+    schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    """How the table was read, as plain entries, where that is known."""
 
     @property
     def domain(self) -> Domain:
@@ -169,7 +171,8 @@ class Release:
             "caveats": tuple(caveats),
         }
         rho = nextafter(self.rho + other.rho, inf)
-        return Release(merged, rho, self.spends + other.spends, provenance, self.lineage | other.lineage)
+        schema = self.schema if self.schema == other.schema else None
+        return Release(merged, rho, self.spends + other.spends, provenance, self.lineage | other.lineage, schema)
 
 
 def measurements(estimates: Estimates) -> list[NoisyResidual]:
