@@ -1,3 +1,6 @@
+import sys
+from decimal import Decimal
+from fractions import Fraction
 from math import sqrt
 
 import numpy as np
@@ -7,6 +10,7 @@ from residuum import (
     Domain,
     DomainError,
     Estimates,
+    Marginal,
     NoisyMarginal,
     NoisyResidual,
     Release,
@@ -124,6 +128,102 @@ class TestMarginal:
             release.marginal(("age", 0))
         with pytest.raises(ResiduumError):
             release.marginal((1.5,))
+
+
+def marginal_of(shape, *labels, names=None, unmeasured=()):
+    names = names or tuple("abcdefg"[: len(shape)])
+    values = np.arange(np.prod(shape, dtype=int), dtype=float).reshape(shape)
+    return Marginal(names, values, 2.0, unmeasured, labels)
+
+
+class TestTables:
+    def test_a_row_per_cell(self):
+        marginal = marginal_of((2, 3), ("f", "m"), None, names=("sex", "age"))
+        table = marginal.to_arrow()
+        assert table.column_names == ["sex", "age", "value", "noise_stderr", "lower", "upper"]
+        assert table["sex"].to_pylist() == ["f", "f", "f", "m", "m", "m"]
+        assert table["age"].to_pylist() == [0, 1, 2, 0, 1, 2]
+        assert table["value"].to_pylist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+        assert set(table["noise_stderr"].to_pylist()) == {2.0}
+        np.testing.assert_allclose(table["upper"].to_numpy(), marginal.values.ravel() + 1.959963984540054 * 2)
+        np.testing.assert_allclose(table["lower"].to_numpy(), marginal.values.ravel() - 1.959963984540054 * 2)
+
+    def test_pandas_and_polars_say_the_same(self):
+        marginal = marginal_of((2, 3), ("f", "m"), (10, 20, 30))
+        expected = marginal.to_arrow().to_pydict()
+        assert marginal.to_pandas().to_dict("list") == expected
+        assert marginal.to_polars().to_dict(as_series=False) == expected
+        assert marginal.to_pandas()["b"].dtype == np.int64
+
+    def test_no_interval_where_something_was_not_measured(self):
+        marginal = marginal_of((2,), ("f", "m"), unmeasured=(("a",),))
+        assert marginal.to_arrow()["lower"].to_pylist() == marginal.to_arrow()["upper"].to_pylist() == [None, None]
+        assert marginal.to_pandas()["upper"].isna().all()
+        assert marginal.to_pandas()["upper"].dtype == np.float64
+        assert marginal.to_polars()["lower"].null_count() == 2
+        assert marginal.to_arrow()["value"].null_count == 0
+
+    def test_the_total_is_one_row(self):
+        table = marginal_of(()).to_arrow()
+        assert table.column_names == ["value", "noise_stderr", "lower", "upper"]
+        assert table.num_rows == len(marginal_of(()).to_pandas()) == marginal_of(()).to_polars().height == 1
+
+    def test_attributes_keep_their_names(self):
+        table = marginal_of((2, 2, 2), None, None, None, names=("value", "upper", "value_")).to_arrow()
+        assert table.column_names == ["value", "upper", "value_", "value__", "noise_stderr", "lower", "upper_"]
+        assert table["value__"].to_pylist() == list(range(8))
+
+    @pytest.mark.parametrize(
+        ("labels", "expected"),
+        [
+            (("f", None), ["f", None]),
+            ((True, False), [True, False]),
+            ((1, 2), [1, 2]),
+            ((0.5, 1), [0.5, 1.0]),
+            ((np.int64(3), np.int64(4)), [3, 4]),
+            ((Decimal("1.10"), Decimal("2")), [Decimal("1.10"), Decimal("2.00")]),
+            (("none", 1, 2.5, None), ["none", "1", "2.5", None]),
+            (("1", 1), ["'1'", "1"]),
+            ((10**30, 1), [str(10**30), "1"]),
+            ((Fraction(1, 3), 2), ["1/3", "2"]),
+        ],
+        ids=repr,
+    )
+    def test_labels_keep_their_type_or_become_text(self, labels, expected):
+        column = marginal_of((len(labels),), labels).to_arrow()["a"].to_pylist()
+        assert column == expected
+        assert [type(label) for label in column] == [type(label) for label in expected]
+
+    def test_a_release_hands_its_labels_on(self):
+        domain = Domain({"age": 3, "sex": ["f", "m"]})
+        release = release_of(workload=Workload.all_kway(domain, 2))
+        assert release.marginal(("sex", "age")).labels == (("f", "m"), None)
+        assert release.marginal(("sex", "age")).to_arrow()["sex"].to_pylist() == ["f"] * 3 + ["m"] * 3
+
+    def test_the_interval_covers_the_truth_as_often_as_it_says(self):
+        draw = np.random.default_rng(5)
+        truth = np.arange(24.0).reshape(3, 2, 4)
+        covered = 0
+        for _ in range(200):
+            noisy = NoisyMarginal((0, 1, 2), truth + draw.normal(scale=2.0, size=truth.shape), 4.0)
+            table = release_of(noisy).marginal(("educ", "age")).to_arrow()
+            true = truth.sum(axis=1).T.ravel()
+            covered += np.sum((table["lower"].to_numpy() <= true) & (true <= table["upper"].to_numpy()))
+        assert covered / (200 * 12) == pytest.approx(0.95, abs=0.02)
+
+    @pytest.mark.parametrize(
+        ("library", "method", "requirement"),
+        [
+            ("pandas", "to_pandas", "residuum[pandas]"),
+            ("polars", "to_polars", "residuum[polars]"),
+            ("pyarrow", "to_arrow", "residuum"),
+        ],
+    )
+    def test_a_missing_library_is_named(self, monkeypatch, library, method, requirement):
+        monkeypatch.setitem(sys.modules, library, None)
+        with pytest.raises(ReleaseError) as caught:
+            getattr(marginal_of((2,), None), method)()
+        assert str(caught.value) == f"This needs {library}, which is not installed. Run: pip install '{requirement}'"
 
 
 def test_domain_and_workload(release):

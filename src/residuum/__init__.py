@@ -14,6 +14,7 @@ from residuum.mechanism.batch import residual_planner
 from residuum.mechanism.resume import resume
 from residuum.privacy.budget import BudgetFile
 from residuum.release import Marginal, Release
+from residuum.store import load, save
 
 __all__ = [
     "BudgetExceeded",
@@ -33,8 +34,10 @@ __all__ = [
     "aim",
     "decompose",
     "decompose_all",
+    "load",
     "reconstruct",
     "reconstruct_all",
     "residual_planner",
     "resume",
+    "save",
 ]

@@ -21,7 +21,7 @@ class WorkloadError(ResiduumError):
 
 
 class ReleaseError(ResiduumError):
-    """A question that a release cannot answer, or releases that do not fit together."""
+    """A question that a release cannot answer, releases that do not fit together, or a folder that holds none."""
 
 
 class BudgetExceeded(RuntimeError):  # noqa: N818

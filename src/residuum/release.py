@@ -1,10 +1,11 @@
 """What leaves the curator for good: noisy residuals with their precisions, what they cost, and how they came about."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib import import_module
 from math import inf, nextafter, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,14 @@ from residuum.core.residuals import v
 from residuum.core.workload import Workload, subsets
 from residuum.core.zcdp import Spend
 from residuum.errors import ReleaseError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+_REACH = 1.959963984540054
+"""How many standard errors a 95% interval reaches to either side, for the normal distribution."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +37,59 @@ class Marginal:
     """The standard error that the noise gives each cell. It says nothing about components in `unmeasured`."""
     unmeasured: tuple[tuple[str, ...], ...]
     """The components that nobody measured: they are taken as zero, and how far off that is, the noise does not tell."""
+    labels: tuple[tuple[Hashable, ...] | None, ...] = field(repr=False)
+    """What the values of each attribute are called, or None where they only have codes, 0, 1, 2 and so on."""
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """A row per cell: a column per attribute, `value`, `noise_stderr`, and a 95% interval, `lower` to `upper`.
+
+        There is no interval where a component is `unmeasured`: the noise alone would make it too narrow. Labels of one
+        kind keep their type, and those of several kinds become text; None is an empty cell. Attributes keep their
+        names: beside one called "value", the column of values is `value_`, and so for the others.
+
+        >>> marginal = Marginal(("sex",), np.array([48.0, 53.0]), 1.0, (), (("f", "m"),))
+        >>> marginal.to_arrow().to_pydict()["sex"]
+        ['f', 'm']
+        """
+        pa = _library("pyarrow", "residuum")
+        codes = np.indices(self.values.shape).reshape(self.values.ndim, self.values.size)
+        columns: dict[str, Any] = {
+            name: _labelled(pa, labels, code)
+            for name, labels, code in zip(self.attributes, self.labels, codes, strict=True)
+        }
+        value = self.values.reshape(-1)
+        reach = _REACH * self.noise_stderr
+        unknown = pa.nulls(value.size, pa.float64())
+        for name, column in {
+            "value": value,
+            "noise_stderr": np.full(value.size, self.noise_stderr),
+            "lower": unknown if self.unmeasured else value - reach,
+            "upper": unknown if self.unmeasured else value + reach,
+        }.items():
+            while name in columns:
+                name += "_"
+            columns[name] = pa.array(column)
+        return pa.table(columns)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The same as `to_arrow`, for pandas.
+
+        >>> marginal = Marginal(("sex",), np.array([48.0, 53.0]), 1.0, (), (("f", "m"),))
+        >>> marginal.to_pandas().set_index("sex").loc["m", "value"].item()
+        53.0
+        """
+        _library("pandas", "residuum[pandas]")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> "polars.DataFrame":
+        """The same as `to_arrow`, for Polars.
+
+        >>> marginal = Marginal(("sex",), np.array([48.0, 53.0]), 1.0, (), (("f", "m"),))
+        >>> marginal.to_polars().shape
+        (2, 5)
+        """
+        frame: Any = _library("polars", "residuum[polars]").from_arrow(self.to_arrow())
+        return frame
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +108,8 @@ class Release:
     """Mechanism, parameters, number of rounds, caveats."""
     lineage: frozenset[str] = field(repr=False)
     """Fingerprints of the runs whose measurements are inside, so that none is counted twice."""
+    schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    """How the table was read, as plain entries, where that is known."""
 
     @property
     def domain(self) -> Domain:
@@ -79,8 +143,13 @@ class Release:
             else:
                 unmeasured.append(domain.name(tau))
         values = np.ascontiguousarray(self.estimates.marginal(gamma).transpose(order))
-        names = tuple(domain.names[gamma[position]] for position in order)
-        return Marginal(names, values.reshape([sizes[k] for k in order]), sqrt(variance), tuple(unmeasured))
+        return Marginal(
+            tuple(domain.names[gamma[k]] for k in order),
+            values.reshape([sizes[k] for k in order]),
+            sqrt(variance),
+            tuple(unmeasured),
+            tuple(domain.labels[gamma[k]] for k in order),
+        )
 
     def combine(self, other: "Release") -> "Release":
         """One release from two of the same table and workload: every residual averaged by precision.
@@ -102,7 +171,8 @@ class Release:
             "caveats": tuple(caveats),
         }
         rho = nextafter(self.rho + other.rho, inf)
-        return Release(merged, rho, self.spends + other.spends, provenance, self.lineage | other.lineage)
+        schema = self.schema if self.schema == other.schema else None
+        return Release(merged, rho, self.spends + other.spends, provenance, self.lineage | other.lineage, schema)
 
 
 def measurements(estimates: Estimates) -> list[NoisyResidual]:
@@ -122,3 +192,23 @@ def fingerprint(estimates: Estimates) -> str:
             digest.update(repr((tau, estimates.precision(tau))).encode())
             digest.update(estimates.residual(tau).tobytes())
     return digest.hexdigest()[:16]
+
+
+def _library(name: str, requirement: str) -> Any:
+    """A library that only those need who ask for its tables."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ReleaseError(f"This needs {name}, which is not installed. Run: pip install '{requirement}'") from None
+
+
+def _labelled(pa: Any, labels: Sequence[Any] | None, codes: NDArray[np.intp]) -> Any:
+    """An Arrow column of labels, or of the codes where there are none."""
+    if labels is None:
+        return pa.array(codes)
+    try:
+        names = pa.array(labels)
+    except (pa.ArrowException, OverflowError, TypeError):
+        texts = [None if label is None else str(label) for label in labels]
+        names = pa.array(texts if len(set(texts)) == len(texts) else [repr(label) for label in labels])
+    return names.take(pa.array(codes))

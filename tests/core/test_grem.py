@@ -183,3 +183,57 @@ class TestBadInput:
                     ask(clique)
         with pytest.raises(WorkloadError):
             Estimates(estimates.workload, held=[(0, 1)])
+
+
+class TestKept:
+    """Estimates that are kept elsewhere: as good as absorbed ones, and fetched when needed."""
+
+    @pytest.fixture
+    def kept(self):
+        domain = Domain({"a": 3, "b": 2, "c": 4})
+        workload = Workload.all_kway(domain, 2)
+        estimates = Estimates(workload, [NoisyMarginal((0, 1), np.arange(6.0).reshape(3, 2), 2.0)])
+        measured = [tau for tau in workload.closure if estimates.precision(tau) > 0]
+        residuals = {tau: estimates.residual(tau) for tau in measured}
+        return estimates, residuals, {tau: estimates.precision(tau) for tau in measured}
+
+    def test_the_same_marginals_before_and_after_more_measurements(self, kept):
+        estimates, residuals, precisions = kept
+        again = Estimates.kept(estimates.workload, residuals, precisions)
+        before = {tau: z.copy() for tau, z in residuals.items()}
+        for measurement in (None, NoisyMarginal((0, 2), np.ones((3, 4)), 1.0), NoisyResidual((0, 1), [[1], [2]], 3.0)):
+            if measurement is not None:
+                estimates.absorb(measurement)
+                again.absorb(measurement)
+            rebuilt = {gamma: np.ones(estimates.workload.domain.shape(gamma)) for gamma in estimates.workload.closure}
+            again.rebuild_into(rebuilt)
+            for gamma in estimates.workload.closure:
+                np.testing.assert_array_equal(again.marginal(gamma), estimates.marginal(gamma))
+                np.testing.assert_allclose(rebuilt[gamma], estimates.marginal(gamma), atol=1e-12)
+                assert again.precision(gamma) == estimates.precision(gamma)
+        assert residuals.keys() == before.keys() == precisions.keys()
+        assert all((residuals[tau] == before[tau]).all() for tau in before)
+
+    def test_fetched_only_when_needed(self, kept):
+        estimates, residuals, precisions = kept
+        fetched = []
+
+        class Watched(dict):
+            def __getitem__(self, tau):
+                fetched.append(tau)
+                return super().__getitem__(tau)
+
+        again = Estimates.kept(estimates.workload, Watched(residuals), precisions)
+        assert fetched == []
+        again.marginal((0,))
+        assert set(fetched) == {(), (0,)}
+
+    def test_odd_input(self, kept):
+        workload, residuals, precisions = kept[0].workload, kept[1], kept[2]
+        with pytest.raises(ResiduumError, match="a precision for each residual"):
+            Estimates.kept(workload, residuals, {})
+        for precision in (0.0, -1.0, np.nan, np.inf):
+            with pytest.raises(ResiduumError, match="precision above 0 for the residual"):
+                Estimates.kept(workload, residuals, dict.fromkeys(precisions, precision))
+        with pytest.raises(WorkloadError, match="not in the workload's closure"):
+            Estimates.kept(workload, {(0, 1, 2): np.zeros((2, 1, 3))}, {(0, 1, 2): 1.0})

@@ -3,9 +3,11 @@
 Paper: section 4.1 (Alg. 3, Theorem 4.1) and 4.2 (Prop. 4.2).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,6 +69,7 @@ class NoisyMarginal:
 
 
 Measurement = NoisyResidual | NoisyMarginal
+_Kept = TypeVar("_Kept")
 
 
 class Estimates:
@@ -88,13 +91,37 @@ class Estimates:
         self, workload: Workload, measurements: Iterable[Measurement] = (), *, held: Iterable[Clique] = ()
     ) -> None:
         self.workload = workload
-        self._z: dict[Clique, Array] = {}
-        self._precision: dict[Clique, float] = {}
+        self._z: MutableMapping[Clique, Array] = {}
+        self._precision: MutableMapping[Clique, float] = {}
         self._held: dict[Clique, Array] = {
             workload.require(gamma): np.zeros(workload.domain.shape(gamma)) for gamma in held
         }
         for measurement in measurements:
             self.absorb(measurement)
+
+    @classmethod
+    def kept(
+        cls, workload: Workload, residuals: Mapping[Clique, Array], precisions: Mapping[Clique, float]
+    ) -> "Estimates":
+        """The estimates that were kept elsewhere: every residual is fetched from its mapping only when it is needed.
+
+        The mappings are never written to, and must not change: what is absorbed later stays here. Each residual that
+        has a precision is an array of its own, writable, of shape (n_i - 1 for i in τ).
+
+        >>> from residuum import Domain, Workload
+        >>> workload = Workload.all_kway(Domain({"age": 4, "sex": 2}), 1)
+        >>> Estimates.kept(workload, {(): np.array(90.0)}, {(): 0.5}).marginal((1,))
+        array([45., 45.])
+        """
+        if residuals.keys() != precisions.keys():
+            raise ResiduumError("Expected a precision for each residual, and a residual for each precision.")
+        for tau, precision in precisions.items():
+            if not 0 < precision < inf:
+                raise ResiduumError(f"Expected a precision above 0 for the residual {tau}, got {precision!r}.")
+            workload.require(tau)
+        estimates = cls(workload)
+        estimates._z, estimates._precision = _over(residuals), _over(precisions)
+        return estimates
 
     def absorb(self, measurement: Measurement) -> dict[Clique, Array]:
         """Take in one measurement: average it in by inverse variance and update the marginals held above it.
@@ -228,6 +255,12 @@ def movement(steps: Mapping[Clique, Array], gamma: Clique, sizes: tuple[int, ...
 
 def _add(marginal: Array, gamma: Clique, component: Array, tau: Clique) -> float:
     return kernels.add_component(marginal, component, tuple(gamma.index(i) for i in tau))
+
+
+def _over(kept: Mapping[Clique, _Kept]) -> MutableMapping[Clique, _Kept]:
+    """A mapping that starts out as the one given, and keeps what is written to it for itself."""
+    below: Any = kept
+    return ChainMap({}, below)
 
 
 def _values(values: ArrayLike, clique: Clique) -> Array:
