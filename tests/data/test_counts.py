@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from residuum import Domain, Table, Workload, WorkloadError
-from residuum.data import counts
-from residuum.data.counts import Counts, Layout, check_memory
+from residuum.data import counts, memory, sweep
+from residuum.data.counts import Counts
 
 
 def brute_force(codes, domain, gamma):
@@ -21,8 +21,8 @@ def table_of(domain, rows, seed=0):
     return codes, Table.from_codes(codes, domain)
 
 
-def check(codes, table, workload):
-    counted = Counts(table, workload)
+def check(codes, table, workload, **how):
+    counted = Counts(table, workload, **how)
     for gamma in workload.closure:
         expected = brute_force(codes, table.domain, gamma)
         np.testing.assert_array_equal(counted.marginal(gamma), expected, err_msg=str(gamma))
@@ -40,16 +40,24 @@ def workloads(draw):
     return Workload(domain, kept or [(0,)])
 
 
-@settings(max_examples=60)
-@given(workloads(), st.sampled_from([0, 1, 63, 64, 65, 500]), st.sampled_from([1, 16, 512, 10**9]))
-@example(Workload.all_kway(Domain({"a": 9, "b": 9, "c": 9, "d": 2}), 3), 200, 512)
-@example(Workload(Domain({"a": 2, "b": 2}), [(), (0,)]), 10, 512)
-def test_every_marginal_of_the_closure(workload, rows, by_maps):
-    before, counts._BY_MAPS = counts._BY_MAPS, by_maps
-    try:
-        check(*table_of(workload.domain, rows), workload)
-    finally:
-        counts._BY_MAPS = before
+@settings(max_examples=80)
+@given(
+    workloads(),
+    st.sampled_from([0, 1, 63, 64, 65, 500]),
+    st.sampled_from([1, 16, 512, 10**9]),
+    st.sampled_from([50, 128, 1 << 19]),
+    st.sampled_from([None, 1, 20, 400]),
+)
+@example(Workload.all_kway(Domain({"a": 9, "b": 9, "c": 9, "d": 2}), 3), 200, 512, 64, None)
+@example(Workload.all_kway(Domain({"a": 9, "b": 9, "c": 9, "d": 2}), 3), 200, 512, 64, 200)
+@example(Workload(Domain({"a": 2, "b": 2}), [(), (0,)]), 10, 512, 1 << 19, None)
+def test_every_marginal_of_the_closure(workload, rows, by_maps, block, dense):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweep, "_BY_MAPS", by_maps)
+        patch.setattr(sweep, "_BLOCK", block)
+        patch.setattr(counts, "_DENSE", dense or counts._DENSE)
+        patch.setattr(counts, "_AHEAD", 1000)
+        check(*table_of(workload.domain, rows), workload, in_turn=dense is not None)
 
 
 @pytest.mark.parametrize("size", [300, 70_000])
@@ -61,7 +69,7 @@ def test_codes_of_two_and_four_bytes(size):
 def test_large_triples_with_small_and_large_pairs():
     domain = Domain({"a": 40, "b": 30, "c": 2, "d": 2, "e": 3})
     workload = Workload.all_kway(domain, 3)
-    small = [gamma for gamma in workload.targets if counts._by_maps(domain, gamma)]
+    small = [gamma for gamma in workload.targets if sweep._free(domain, gamma) <= sweep._BY_MAPS]
     assert 0 < len(small) < len(workload.targets)
     check(*table_of(domain, 777), workload)
 
@@ -69,7 +77,7 @@ def test_large_triples_with_small_and_large_pairs():
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_many_histograms_share_the_codes_of_what_they_have_in_common(k, monkeypatch):
     monkeypatch.setenv("RESIDUUM_THREADS", "1")  # long runs of cliques, one after the other
-    monkeypatch.setattr(counts, "_BY_MAPS", 0)
+    monkeypatch.setattr(sweep, "_BY_MAPS", 0.5)  # nothing is small enough
     domain = Domain({f"x{i}": 2 + i % 3 for i in range(9)})
     check(*table_of(domain, 150), Workload.all_kway(domain, k))
 
@@ -84,39 +92,53 @@ def test_one_thread_and_several_are_equal(monkeypatch):
     np.testing.assert_array_equal(Counts(table, workload).cells, alone)
 
 
-@pytest.mark.parametrize("rows", [0, 100])
-def test_recount_is_the_marginal(rows):
-    domain = Domain({"a": 2, "b": 3, "c": 4, "d": 2, "e": 3})
-    workload = Workload.all_kway(domain, 5)
-    counted = Counts(table_of(domain, rows)[1], workload)
-    for gamma in workload.closure:
-        truth = counted.marginal(gamma).copy()
-        again = counted.recount(gamma)
-        np.testing.assert_array_equal(again, truth)
-        assert again.shape == domain.shape(gamma)
-        assert not np.shares_memory(again, counted.cells)
+class TestInTurn:
+    DOMAIN = Domain({"a": 6, "b": 5, "c": 4, "d": 3})
+    WORKLOAD = Workload.all_kway(DOMAIN, 3)
 
+    @pytest.fixture(autouse=True)
+    def few_are_kept(self, monkeypatch):
+        monkeypatch.setattr(counts, "_DENSE", 20)
+        monkeypatch.setattr(counts, "_AHEAD", 150)
 
-def test_recount_when_the_cells_are_put_to_another_use():
-    domain = Domain({"a": 2, "b": 3, "c": 4})
-    codes, table = table_of(domain, 100)
-    counted = Counts(table, Workload.all_kway(domain, 2))
-    counted.cells[:] = -1
-    np.testing.assert_array_equal(counted.recount((0, 2)), brute_force(codes, domain, (0, 2)))
+    def test_large_marginals_are_not_kept_and_counted_a_few_at_a_time(self, monkeypatch):
+        portions = []
 
+        def spy(table, cliques):
+            portions.append(cliques)
+            return sweep.tally(table, cliques)
 
-def test_layout():
-    domain = Domain({"a": 4, "b": 3, "c": 2, "d": 2})
-    workload = Workload(domain, [(0, 1, 2), (1, 3)])
-    layout = Layout(workload)
-    covered = np.zeros(layout.cells, dtype=int)
-    for k, gamma in enumerate(workload.closure):
-        place = layout.place(gamma)
-        assert (place.start, place.stop) == (layout.start(gamma), layout.starts[k + 1])
-        assert place.stop - place.start == domain.size(gamma)
-        covered[place] += 1
-        assert tuple(workload.closure[j] for j in layout.above(gamma)) == workload.supersets(gamma)
-    assert (covered == 1).all()
+        monkeypatch.setattr(counts, "tally", spy)
+        codes, table = table_of(self.DOMAIN, 100)
+        counted = Counts(table, self.WORKLOAD, in_turn=True)
+        size = self.DOMAIN.size
+        assert counted.layout.cliques == tuple(gamma for gamma in self.WORKLOAD.closure if size(gamma) <= 20)
+        for gamma in self.WORKLOAD.closure:
+            np.testing.assert_array_equal(counted.marginal(gamma), brute_force(codes, self.DOMAIN, gamma))
+        large = [gamma for gamma in self.WORKLOAD.closure if size(gamma) > 20]
+        assert [gamma for portion in portions for gamma in portion] == large  # each is counted once
+        assert max(map(len, portions)) > 1
+        assert all(sum(map(size, portion)) <= 150 for portion in portions)
+
+    def test_any_order_will_do(self):
+        codes, table = table_of(self.DOMAIN, 100)
+        counted = Counts(table, self.WORKLOAD, in_turn=True)
+        for gamma in (*reversed(self.WORKLOAD.closure), (0, 1, 2), (0, 1, 2)):
+            np.testing.assert_array_equal(counted.marginal(gamma), brute_force(codes, self.DOMAIN, gamma))
+
+    def test_what_is_kept_depends_on_sizes_alone(self):
+        some, none = (Counts(table_of(self.DOMAIN, rows)[1], self.WORKLOAD, in_turn=True) for rows in (500, 0))
+        assert some.layout.cliques == none.layout.cliques
+
+    def test_memory(self):
+        size = self.DOMAIN.size
+        sizes = [size(gamma) for gamma in self.WORKLOAD.closure]
+        kept = sum(n for n in sizes if n <= 20)
+        beside = sweep.scratch(self.WORKLOAD)
+        assert counts.counting(self.WORKLOAD) == 4 * sum(sizes) + beside
+        assert counts.counting(self.WORKLOAD, in_turn=True) == 4 * (kept + 150) + beside
+        counts._AHEAD = 1  # restored by the fixture
+        assert counts.counting(self.WORKLOAD, in_turn=True) == 4 * (kept + max(sizes)) + beside
 
 
 def test_another_domain():
@@ -128,29 +150,27 @@ def test_another_domain():
 def test_too_large_for_the_memory_says_how_much_and_what_to_do(monkeypatch):
     domain = Domain({f"x{i}": 1000 for i in range(5)})
     _, table = table_of(domain, 0)
-    monkeypatch.setattr(counts, "_available_memory", lambda: 2**30)
+    monkeypatch.setenv("RESIDUUM_THREADS", "2")
+    monkeypatch.setattr(memory, "_available_memory", lambda: 2**30)
     workload = Workload(domain, combinations(range(5), 3))
-    with pytest.raises(WorkloadError, match=r"10,010,005,001 cells and need 37\.29 GiB .* only 1\.00 GiB") as error:
+    with pytest.raises(WorkloadError, match=r"10,010,005,001 cells and need 37\.31 GiB .* only 1\.00 GiB") as error:
         Counts(table, workload)
     assert "fewer attributes" in str(error.value)
-    check_memory(2**28, 4)
-    with pytest.raises(WorkloadError, match="GiB"):
-        check_memory(2**28 + 1, 4)
+
+
+def test_the_memory_asked_for_does_not_depend_on_the_rows(monkeypatch):
+    domain = Domain({"a": 30, "b": 3, "c": 2, "d": 2})
+    workload = Workload.all_kway(domain, 3)
+    monkeypatch.setattr(memory, "_available_memory", lambda: 1)
+    messages = set()
+    for rows in (0, 10_000):
+        with pytest.raises(WorkloadError) as error:
+            Counts(table_of(domain, rows)[1], workload)
+        messages.add(str(error.value))
+    assert len(messages) == 1
 
 
 def test_more_cells_than_an_integer_holds():
     domain = Domain({f"x{i}": 10**6 for i in range(4)})
     with pytest.raises(WorkloadError, match="GiB"):
         Counts(table_of(domain, 0)[1], Workload.all_kway(domain, 4))
-
-
-def test_there_is_some_memory():
-    assert counts._available_memory() > 2**20
-
-
-def test_memory_where_the_system_does_not_list_it(monkeypatch):
-    def refuse(*_args, **_options):
-        raise OSError
-
-    monkeypatch.setattr("builtins.open", refuse)
-    assert counts._available_memory() > 2**20

@@ -4,8 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from residuum import Domain, ResiduumError, Table, Workload, WorkloadError
-from residuum.data import counts, differences
+from residuum.data import differences, memory
+from residuum.data.counts import Counts, counting
 from residuum.data.differences import Differences
+from residuum.data.memory import measuring
 from residuum.kernels import twins
 from tests.data import test_counts
 
@@ -137,11 +139,11 @@ def test_a_count_beyond_32_bits_is_capped(monkeypatch):
     monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
     sigma = 1000.0
 
-    class ManyPeople(counts.Counts):
+    class ManyPeople(Counts):
         """As if every cell held so many people that some with one more leave 32 bits."""
 
-        def __init__(self, table, workload):
-            super().__init__(table, workload)
+        def __init__(self, table, workload, **how):
+            super().__init__(table, workload, **how)
             self.cells += 2**30 - 11
 
     monkeypatch.setattr(differences, "Counts", ManyPeople)
@@ -171,13 +173,22 @@ def test_room_for_the_noise():
         assert 64 * sigma * 2.0**bits <= 2**29
 
 
-def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
+def test_memory_is_asked_for_before_it_is_taken(form, monkeypatch):
     cells = sum(DOMAIN.size(gamma) for gamma in WORKLOAD.closure)
-    monkeypatch.setattr(counts, "_available_memory", lambda: 12 * cells - 1)
-    with pytest.raises(WorkloadError, match=f"{cells} cells"):
+    monkeypatch.setattr(memory, "_available_memory", lambda: counting(WORKLOAD) - 1)
+    with pytest.raises(WorkloadError, match=rf"{cells} cells .* bytes\), but only"):
         Differences(table_of([]), WORKLOAD, sigma=1.0)
-    monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
-    Differences(table_of([]), WORKLOAD, sigma=1.0)
+    monkeypatch.setattr(differences, "counting", lambda _: 0)  # as if it took nothing to count
+    needed = cells * (12 if form == "64 bits" else 4) + measuring(WORKLOAD)
+    monkeypatch.setattr(memory, "_available_memory", lambda: needed - 1)
+    with pytest.raises(WorkloadError, match=f"{cells} cells .*{needed:,} bytes"):
+        Differences(table_of([]), WORKLOAD, sigma=1.0)
+
+
+def test_who_watches_is_told_of_the_counting():
+    shares = []
+    Differences(table_of([[0, 0, 0, 0]]), WORKLOAD, 1.0, shares.append)
+    assert shares[-1] == 1
 
 
 def test_one_row_more_changes_a_distance_by_at_most_one_even_beyond_the_room(monkeypatch):

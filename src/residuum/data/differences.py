@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from residuum import kernels
 from residuum.core.domain import Clique
 from residuum.core.workload import Workload
-from residuum.data.counts import Counts, check_memory
+from residuum.data.counts import Counts, counting
+from residuum.data.memory import check_memory, measuring
+from residuum.data.sweep import Watch, tally
 from residuum.data.table import Table
 from residuum.errors import ResiduumError
 
@@ -25,19 +27,20 @@ class Differences:
 
     A marginal's differences are whole numbers of 2^-bits people: 2^bits · μ - μ̂, where μ̂ is what `follow` was told,
     rounded. μ̂ does not depend on the data, so one person more changes one cell by exactly 2^bits. `sigma` is the
-    largest standard deviation of the noise to come.
+    largest standard deviation of the noise to come, and `watch` is told the share of the counting that is done.
     """
 
-    def __init__(self, table: Table, workload: Workload, sigma: float) -> None:
+    def __init__(self, table: Table, workload: Workload, sigma: float, watch: Watch | None = None) -> None:
         domain = workload.domain
         sizes = [domain.size(gamma) for gamma in workload.closure]
         wide = sum(sizes) <= _WIDE_CELLS
-        check_memory(sum(sizes), 12 if wide else 4)
+        check_memory(workload, max(counting(workload), (12 if wide else 4) * sum(sizes) + measuring(workload)))
         self.workload = workload
         self._bits = _fraction_bits(wide, sigma, sizes)
-        self._counts = Counts(table, workload)
-        self._layout = self._counts.layout
-        self._cells = self._counts.cells.astype(np.int64) if wide else self._counts.hand_over()
+        counts = Counts(table, workload, watch=watch)
+        self._layout = counts.layout
+        self._truth = counts if wide else table
+        self._cells = counts.cells.astype(np.int64) if wide else counts.cells
         self._to_fixed_point()
         self._scales = np.ldexp(1.0, self._bits)
         self._sizes = np.array(domain.sizes, dtype=np.int64)
@@ -48,7 +51,9 @@ class Differences:
 
     def marginal(self, gamma: Clique) -> NDArray[np.int32]:
         """The true marginal over a clique."""
-        return self._counts.marginal(gamma)
+        if isinstance(self._truth, Counts):
+            return self._truth.marginal(gamma)
+        return tally(self._truth, [gamma])[gamma].reshape(self.workload.domain.shape(gamma))
 
     def distances(self, positions: NDArray[np.int64] | slice) -> NDArray[np.float64]:
         """The L1 distances of the marginals at these positions of the closure."""

@@ -7,7 +7,8 @@ from residuum.core import planner
 from residuum.core.grem import Estimates
 from residuum.core.planner import Objective
 from residuum.core.workload import Workload
-from residuum.data.counts import Counts, check_memory
+from residuum.data.counts import Counts, counting
+from residuum.data.memory import cells_of, check_memory, measuring
 from residuum.data.table import Table
 from residuum.mechanism.curator import Curator
 from residuum.mechanism.progress import Listener, Progress, Report
@@ -45,11 +46,12 @@ def residual_planner(
     terms = Terms.agree(epsilon, delta, rho, rows_per_person, seed)
     prior = check_prior(prior, workload, terms)
     noise, ledger = terms.noise(prior), terms.ledger()
-    check_memory(sum(workload.domain.size(gamma) for gamma in workload.closure), 4 + 8)  # counts and estimates
+    counts = counting(workload, in_turn=True)
+    check_memory(workload, counts + 8 * cells_of(workload) + measuring(workload))  # the second are the estimates
     with Progress(progress, "ResidualPlanner") as report:
         plan = planner.plan(workload, ledger.rho, objective)
         estimates = Estimates(workload, measurements(prior.estimates) if prior else ())
-        curator = Curator(Counts(table, workload), ledger, noise)
+        curator = Curator(Counts(table, workload, in_turn=True), ledger, noise)
         for done, (tau, sigma2) in enumerate(plan.sigma2.items(), start=1):
             (residual,) = curator.measure({tau: sigma2})
             estimates.absorb(residual)
