@@ -5,9 +5,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from residuum import Domain, Table, Workload, WorkloadError
+from residuum import Domain, DomainError, Table, Workload, WorkloadError
 from residuum.data import counts, memory, sweep
 from residuum.data.counts import Counts
+from residuum.data.layout import Layout
 
 
 def brute_force(codes, domain, gamma):
@@ -139,6 +140,100 @@ class TestInTurn:
         assert counts.counting(self.WORKLOAD, in_turn=True) == 4 * (kept + 150) + beside
         counts._AHEAD = 1  # restored by the fixture
         assert counts.counting(self.WORKLOAD, in_turn=True) == 4 * (kept + max(sizes)) + beside
+
+
+class TestFromMarginals:
+    DOMAIN = Domain({"a": 3, "b": 2, "c": 4, "d": 2})
+    WORKLOAD = Workload(DOMAIN, [(0, 1, 2), (0, 1), (2, 3), (3,)])
+
+    def marginals(self, rows=200, seed=0):
+        codes, _ = table_of(self.DOMAIN, rows, seed)
+        return {gamma: brute_force(codes, self.DOMAIN, gamma) for gamma in Layout(self.WORKLOAD).maximal}
+
+    @pytest.mark.parametrize("rows", [0, 200])
+    def test_equal_to_those_of_the_table(self, rows):
+        _, table = table_of(self.DOMAIN, rows)
+        ready = Counts.from_marginals(self.WORKLOAD, self.marginals(rows))
+        np.testing.assert_array_equal(ready.cells, Counts(table, self.WORKLOAD).cells)
+        assert ready.cells.dtype == np.int32
+        with pytest.raises(WorkloadError, match="closure"):
+            ready.marginal((1, 3))
+
+    def test_parts_of_a_table_add_up(self):
+        one, two = (table_of(self.DOMAIN, rows, seed=rows) for rows in (70, 130))
+        whole = Table.from_codes(np.concatenate([one[0], two[0]]), self.DOMAIN)
+        parts = Counts(one[1], self.WORKLOAD) + Counts.from_marginals(self.WORKLOAD, self.marginals(130, seed=130))
+        np.testing.assert_array_equal(parts.cells, Counts(whole, self.WORKLOAD).cells)
+        again = parts + Counts(table_of(self.DOMAIN, 0)[1], self.WORKLOAD)
+        np.testing.assert_array_equal(again.cells, parts.cells)
+
+    def test_the_largest_number_of_rows(self):
+        workload = Workload.all_kway(Domain({"a": 2, "b": 2}), 1)
+        most = Counts.from_marginals(workload, {(0,): [2**31 - 1, 0], (1,): np.array([2**30, 2**30 - 1], np.uint64)})
+        assert most.marginal(()).item() == 2**31 - 1
+        one = Counts.from_marginals(workload, {(0,): [1, 0], (1,): [0, 1]})
+        for add in (
+            lambda: most + one,
+            lambda: Counts.from_marginals(workload, {(0,): [2**31 - 1, 1], (1,): [2**30, 2**30]}),
+            lambda: Counts.from_marginals(workload, {(0,): np.array([2**64 - 1, 1], np.uint64), (1,): [0, 0]}),
+        ):
+            with pytest.raises(DomainError, match=r"up to 2,147,483,647 rows\. Release parts"):
+                add()
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({(2, 3): np.zeros((2, 4), dtype=int)}, r"shape \(4, 2\) over \('c', 'd'\), got shape \(2, 4\)"),
+            ({(2, 3): np.zeros((4, 2))}, r"whole numbers in the marginal over \('c', 'd'\), got float64"),
+            ({(2, 3): np.full((4, 2), -1)}, r"counts from 0 in the marginal over \('c', 'd'\), got one below"),
+            ({(2, 3): np.full((4, 2), 777)}, "do not count the same rows. Count all of them over one table"),
+            ({(3,): np.zeros(2, dtype=int)}, r"\(3,\) is not one of them"),
+            ({"c": np.zeros(2, dtype=int)}, "'c' is not one of them"),
+        ],
+    )
+    def test_marginals_that_do_not_fit(self, change, message):
+        with pytest.raises((DomainError, WorkloadError), match=message) as error:
+            Counts.from_marginals(self.WORKLOAD, self.marginals() | change)
+        assert "777" not in str(error.value)
+
+    def test_a_marginal_is_missing(self):
+        marginals = self.marginals()
+        del marginals[2, 3]
+        with pytest.raises(WorkloadError, match=r"maximal cliques .* \(2, 3\) is missing"):
+            Counts.from_marginals(self.WORKLOAD, marginals)
+
+    def test_what_cannot_be_added(self, monkeypatch):
+        _, table = table_of(self.DOMAIN, 10)
+        counted = Counts(table, self.WORKLOAD)
+        with pytest.raises(WorkloadError, match="same workload"):
+            counted + Counts(table, Workload.all_kway(self.DOMAIN, 2))
+        other = Domain({"a": 3})
+        with pytest.raises(WorkloadError, match="different domains"):
+            counted + Counts(table_of(other, 5)[1], Workload.all_kway(other, 1))
+        with pytest.raises(TypeError):
+            counted + 1
+        monkeypatch.setattr(counts, "_DENSE", 2)
+        with pytest.raises(WorkloadError, match="all marginals"):
+            counted + Counts(table, self.WORKLOAD, in_turn=True)
+
+    def test_too_large_for_the_memory(self, monkeypatch):
+        monkeypatch.setattr(memory, "_available_memory", lambda: 10)
+        with pytest.raises(WorkloadError, match=r"cells and need 0\.00 GiB of memory \(\d+ bytes\)"):
+            Counts.from_marginals(self.WORKLOAD, self.marginals())
+
+
+class TestOf:
+    DOMAIN = Domain({"a": 3, "b": 2, "c": 4})
+
+    def test_counts_that_cover_the_workload_are_taken_as_they_are(self):
+        counted = Counts(table_of(self.DOMAIN, 20)[1], Workload.all_kway(self.DOMAIN, 2))
+        assert Counts.of(counted, Workload.all_kway(self.DOMAIN, 1)) is counted
+        with pytest.raises(WorkloadError, match=r"marginal over \('a', 'b', 'c'\)\. Count"):
+            Counts.of(counted, Workload.all_kway(self.DOMAIN, 3))
+        with pytest.raises(WorkloadError, match="different domains"):
+            Counts.of(counted, Workload.all_kway(Domain({"a": 3, "b": 2}), 1))
+        with pytest.raises(WorkloadError, match="a Table, or the Counts of one, got list"):
+            Counts.of([[1, 2, 3]], Workload.all_kway(self.DOMAIN, 1))
 
 
 def test_another_domain():

@@ -10,6 +10,7 @@ from residuum import Domain, ReleaseError, ResiduumError, Table, Workload, Workl
 from residuum.core.workload import subsets
 from residuum.core.zcdp import per_row, rho_of
 from residuum.data import differences
+from residuum.data.counts import Counts
 from residuum.kernels import threads
 from residuum.mechanism import progress
 from residuum.privacy.noise import SystemNoise
@@ -276,6 +277,23 @@ def test_an_unknown_allocation():
 def test_a_table_of_another_domain():
     with pytest.raises(WorkloadError, match="different domains"):
         aim(table_of(Domain({"a": 3, "b": 2})), WORKLOAD, rho=1.0)
+
+
+@pytest.mark.parametrize("wide_cells", [1 << 28, 0])
+def test_counts_in_place_of_a_table(wide_cells, monkeypatch):
+    monkeypatch.setattr(differences, "_WIDE_CELLS", wide_cells)
+    counted = Counts(TABLE, WORKLOAD)
+    ready = Counts.from_marginals(WORKLOAD, {gamma: counted.marginal(gamma) for gamma in counted.layout.maximal})
+    one, two = (aim(source, WORKLOAD, rho=0.1, seed=1) for source in (TABLE, ready))
+    assert one.lineage == two.lineage
+    for gamma in WORKLOAD.closure:
+        np.testing.assert_array_equal(one.marginal(gamma).values, two.marginal(gamma).values)
+    again = aim(ready, WORKLOAD, rho=0.1, seed=1)  # the first run left them as they were
+    assert again.lineage == one.lineage
+    with pytest.raises(WorkloadError, match="do not include the marginal over"):
+        aim(Counts(TABLE, Workload.all_kway(DOMAIN, 1)), WORKLOAD, rho=0.1)
+    with pytest.raises(WorkloadError, match="Expected a Table, or the Counts of one, got ndarray"):
+        aim(TABLE.columns, WORKLOAD, rho=0.1)
 
 
 class TestProgress:

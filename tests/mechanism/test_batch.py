@@ -102,6 +102,20 @@ def test_progress():
     assert reports[0].rounds == 1
 
 
+def test_counts_in_place_of_a_table():
+    ready = Counts.from_marginals(WORKLOAD, {gamma: COUNTS.marginal(gamma) for gamma in COUNTS.layout.maximal})
+    one, two = (residual_planner(source, WORKLOAD, rho=0.5, seed=1) for source in (TABLE, ready))
+    assert one.lineage == two.lineage
+    for gamma in WORKLOAD.closure:
+        np.testing.assert_array_equal(one.marginal(gamma).values, two.marginal(gamma).values)
+    smaller = Workload(DOMAIN, [(0, 1)])
+    assert residual_planner(ready, smaller, rho=0.5, seed=1).workload is smaller
+    with pytest.raises(WorkloadError, match=r"do not include the marginal over \('a', 'c'\)"):
+        residual_planner(ready, Workload(DOMAIN, [(0, 2)]), rho=0.5)
+    with pytest.raises(WorkloadError, match="Expected a Table, or the Counts of one, got ndarray"):
+        residual_planner(TABLE.columns, WORKLOAD, rho=0.5)
+
+
 def test_large_marginals_are_counted_in_turn(monkeypatch):
     whole = residual_planner(TABLE, WORKLOAD, rho=0.5, seed=1)
     monkeypatch.setattr(counts, "_DENSE", 4)
@@ -112,12 +126,13 @@ def test_large_marginals_are_counted_in_turn(monkeypatch):
 
 
 def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
-    needed = 8 * COUNTS.layout.cells + memory.measuring(WORKLOAD) + counts.counting(WORKLOAD, in_turn=True)
-    monkeypatch.setattr(memory, "_available_memory", lambda: needed - 1)
-    with pytest.raises(WorkloadError, match=f"{needed:,} bytes"):
-        residual_planner(TABLE, WORKLOAD, rho=0.5)
-    monkeypatch.setattr(memory, "_available_memory", lambda: needed)
-    residual_planner(TABLE, WORKLOAD, rho=0.5)
+    estimates = 8 * COUNTS.layout.cells + memory.measuring(WORKLOAD)
+    for source, needed in ((TABLE, estimates + counts.counting(WORKLOAD, in_turn=True)), (COUNTS, estimates)):
+        monkeypatch.setattr(memory, "_available_memory", lambda needed=needed: needed - 1)
+        with pytest.raises(WorkloadError, match=f"{needed:,} bytes"):
+            residual_planner(source, WORKLOAD, rho=0.5)
+        monkeypatch.setattr(memory, "_available_memory", lambda needed=needed: needed)
+        residual_planner(source, WORKLOAD, rho=0.5)
 
 
 def test_bad_input():

@@ -1,15 +1,18 @@
-"""The true marginals of a workload's closure."""
+"""The true marginals of a workload's closure, from a table or counted elsewhere."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from residuum.core.domain import Clique
 from residuum.core.workload import Workload
 from residuum.data.layout import Layout
-from residuum.data.memory import check_memory
+from residuum.data.memory import cells_of, check_memory
 from residuum.data.sweep import Watch, scratch, sweep, tally
-from residuum.data.table import Table
-from residuum.errors import WorkloadError
+from residuum.data.table import MOST_ROWS, Table, too_many_rows
+from residuum.errors import DomainError, WorkloadError
 
 _DENSE = 1 << 16
 """Marginals with more cells than this are not kept when each is asked for once."""
@@ -38,9 +41,90 @@ class Counts:
         self.workload = workload
         self.layout = Layout(workload, _DENSE if in_turn else None)
         self.cells: NDArray[np.int32] = sweep(table, self.layout, watch or (lambda _: None))
-        self._table = table
+        self._table: Table | None = table
         self._large = [gamma for gamma in workload.closure if gamma not in self.layout.index]
         self._ahead: dict[Clique, NDArray[np.int32]] = {}
+
+    @classmethod
+    def of(
+        cls, source: "Table | Counts", workload: Workload, *, in_turn: bool = False, watch: Watch | None = None
+    ) -> "Counts":
+        """The counts of a table; or counts as they are, once it is clear that they have all that the workload asks for.
+
+        >>> from residuum import Domain
+        >>> domain = Domain({"age": 4, "sex": 2})
+        >>> counts = Counts.of(Table.from_codes([[3, 1], [0, 1]], domain), Workload.all_kway(domain, 2))
+        >>> Counts.of(counts, Workload.all_kway(domain, 1)) is counts
+        True
+        """
+        if isinstance(source, Table):
+            return cls(source, workload, in_turn=in_turn, watch=watch)
+        if not isinstance(source, Counts):
+            raise WorkloadError(f"Expected a Table, or the Counts of one, got {type(source).__name__}.")
+        _same_domain(source.workload, workload)
+        for gamma in workload.targets:
+            if gamma not in source.workload:
+                raise WorkloadError(
+                    f"The counts do not include the marginal over {workload.domain.name(gamma)}. "
+                    "Count the marginals of a workload that covers this one."
+                )
+        return source
+
+    @classmethod
+    def from_marginals(cls, workload: Workload, marginals: Mapping[Clique, ArrayLike]) -> "Counts":
+        """Counts made elsewhere, from the marginals over the maximal cliques; those of lower order follow by summing.
+
+        A key is a clique as an ascending tuple of indices, one that no other clique of the workload contains
+        (`Layout(workload).maximal` lists them); its array has an axis for each attribute, in that order.
+
+        >>> from residuum import Domain
+        >>> workload = Workload.all_kway(Domain({"age": 4, "sex": 2}), 2)
+        >>> counts = Counts.from_marginals(workload, {(0, 1): [[0, 1], [0, 0], [0, 0], [0, 1]]})
+        >>> counts.marginal((0,)).tolist(), counts.marginal(()).item()
+        ([1, 0, 0, 1], 2)
+        """
+        check_memory(workload, 4 * cells_of(workload))
+        layout = Layout(workload)
+        if set(marginals) != set(layout.maximal):
+            odd = min(set(marginals) ^ set(layout.maximal), key=str)
+            raise WorkloadError(
+                "Expected the marginals over the maximal cliques of the workload, each once, and no others: "
+                f"{odd!r} is {'not one of them' if odd in marginals else 'missing'}."
+            )
+        cells = np.zeros(layout.cells, dtype=np.int32)
+        rows = {}
+        for gamma, values in marginals.items():
+            cells[layout.place(gamma)], rows[gamma] = _whole_numbers(values, workload, gamma)
+        if len(set(rows.values())) > 1:
+            raise DomainError("The marginals do not count the same rows. Count all of them over one table.")
+        layout.sum_up(cells, set(layout.maximal))
+        return cls._ready(layout, cells)
+
+    def __add__(self, other: "Counts") -> "Counts":
+        """The counts of two tables as if they were one, of people who are in one of them only.
+
+        >>> from residuum import Domain
+        >>> domain = Domain({"age": 4, "sex": 2})
+        >>> one, two = (Table.from_codes(codes, domain) for codes in ([[3, 1]], [[0, 1], [3, 0]]))
+        >>> workload = Workload.all_kway(domain, 1)
+        >>> (Counts(one, workload) + Counts(two, workload)).marginal((0,))
+        array([1, 0, 0, 2], dtype=int32)
+        """
+        if not isinstance(other, Counts):
+            return NotImplemented
+        _same_domain(self.workload, other.workload)
+        if not self.workload.closure == self.layout.cliques == other.layout.cliques:
+            raise WorkloadError("Only counts of all marginals of the same workload can be added. Count both alike.")
+        if int(self.marginal(())) + int(other.marginal(())) > MOST_ROWS:
+            raise too_many_rows()
+        return Counts._ready(self.layout, self.cells + other.cells)
+
+    @classmethod
+    def _ready(cls, layout: Layout, cells: NDArray[np.int32]) -> "Counts":
+        counts = cls.__new__(cls)
+        counts.workload, counts.layout, counts.cells = layout.workload, layout, cells
+        counts._table, counts._large, counts._ahead = None, [], {}
+        return counts
 
     def marginal(self, gamma: Clique) -> NDArray[np.int32]:
         """The true marginal over a clique of the closure, as an array with an axis per attribute."""
@@ -48,9 +132,18 @@ class Counts:
         cells = self.cells[self.layout.place(gamma)] if kept else self._in_turn(gamma)
         return cells.reshape(self.workload.domain.shape(gamma))
 
+    def copy_to(self, layout: Layout, dtype: DTypeLike) -> NDArray[Any]:
+        """The marginals of a layout in an array of their own."""
+        if layout.cliques == self.layout.cliques:
+            return self.cells.astype(dtype)
+        cells = np.empty(layout.cells, dtype=dtype)
+        for gamma in layout.cliques:
+            cells[layout.place(gamma)] = self.marginal(gamma).reshape(-1)
+        return cells
+
     def _in_turn(self, gamma: Clique) -> NDArray[np.int32]:
         """A marginal that is not kept, counted with those that come next, unless it came with one before."""
-        if gamma not in self._ahead:
+        if gamma not in self._ahead and self._table is not None:
             self._ahead = {}  # its memory is for those that come now
             portion, room = [gamma], _AHEAD - self.workload.domain.size(gamma)
             for following in self._large[self._large.index(gamma) + 1 :]:
@@ -76,6 +169,20 @@ def counting(workload: Workload, *, in_turn: bool = False) -> int:
     return 4 * (sum(sizes) - sum(large) + ahead) + scratch(workload)
 
 
-def _same_domain(one: Table, workload: Workload) -> None:
+def _same_domain(one: Table | Workload, workload: Workload) -> None:
     if one.domain != workload.domain:
         raise WorkloadError("The table and the workload have different domains. Build both from one Domain.")
+
+
+def _whole_numbers(values: ArrayLike, workload: Workload, gamma: Clique) -> tuple[NDArray[np.integer], int]:
+    """The cells of a marginal that came from outside, and how many rows it counts."""
+    array, name, shape = np.asarray(values), workload.domain.name(gamma), workload.domain.shape(gamma)
+    if array.shape != shape:
+        raise DomainError(f"Expected a marginal of shape {shape} over {name}, got shape {array.shape}.")
+    if array.dtype.kind not in "iu":
+        raise DomainError(f"Expected whole numbers in the marginal over {name}, got {array.dtype.name} values.")
+    if array.min() < 0:
+        raise DomainError(f"Expected counts from 0 in the marginal over {name}, got one below.")
+    if array.max() > MOST_ROWS or (rows := int(array.sum(dtype=np.int64))) > MOST_ROWS:
+        raise too_many_rows()
+    return array.reshape(-1), rows

@@ -16,6 +16,7 @@ from residuum.core.domain import Clique, Domain
 from residuum.core.grem import Estimates, Measurement, NoisyResidual, movement
 from residuum.core.residuals import p, v
 from residuum.core.workload import Workload, subsets
+from residuum.data.counts import Counts
 from residuum.data.differences import Differences
 from residuum.data.table import Table
 from residuum.errors import ResiduumError
@@ -33,7 +34,7 @@ _WORTH_KNOWING = 1e4
 
 
 def aim(
-    table: Table,
+    table: Table | Counts,
     workload: Workload,
     *,
     epsilon: float | None = None,
@@ -48,7 +49,9 @@ def aim(
 ) -> Release:
     """Release the marginals of a workload with AIM+GReM, under (ε, δ)- or ρ-zero-concentrated differential privacy.
 
-    Paper: Alg. 4. The budget is per person, who may have up to `rows_per_person` rows. A `prior` release, of the same
+    Paper: Alg. 4. In place of a table its `Counts` will do, of this workload or one that covers it.
+
+    The budget is per person, who may have up to `rows_per_person` rows. A `prior` release, of the same
     workload or a part of it, is built upon and costs nothing again. A seed makes the run reproducible and not private.
     `progress` shows how far it is: where standard error is a terminal (None), always (True), never (False), or to a
     function of yours. `allocation` and `min_share` are for experiments: how a round's budget is shared between

@@ -17,7 +17,7 @@ from residuum.release import Release, measurements
 
 
 def residual_planner(
-    table: Table,
+    table: Table | Counts,
     workload: Workload,
     *,
     epsilon: float | None = None,
@@ -46,12 +46,12 @@ def residual_planner(
     terms = Terms.agree(epsilon, delta, rho, rows_per_person, seed)
     prior = check_prior(prior, workload, terms)
     noise, ledger = terms.noise(prior), terms.ledger()
-    counts = counting(workload, in_turn=True)
+    counts = 0 if isinstance(table, Counts) else counting(workload, in_turn=True)
     check_memory(workload, counts + 8 * cells_of(workload) + measuring(workload))  # the second are the estimates
     with Progress(progress, "ResidualPlanner") as report:
         plan = planner.plan(workload, ledger.rho, objective)
         estimates = Estimates(workload, measurements(prior.estimates) if prior else ())
-        curator = Curator(Counts(table, workload, in_turn=True), ledger, noise)
+        curator = Curator(Counts.of(table, workload, in_turn=True), ledger, noise)
         for done, (tau, sigma2) in enumerate(plan.sigma2.items(), start=1):
             (residual,) = curator.measure({tau: sigma2})
             estimates.absorb(residual)
