@@ -326,6 +326,43 @@ class TestProgress:
         out, err = capfd.readouterr()
         assert out == ""
         assert "AIM+GReM" in err
+        assert "0% counted" in err
+
+    @pytest.mark.parametrize("mechanism", [aim, residual_planner])
+    def test_first_the_counting_is_shown_and_then_the_budget(self, mechanism, monkeypatch):
+        shown = []
+
+        class Display:
+            def start(self):
+                pass
+
+            def stop(self):
+                pass
+
+            def add_task(self, *_, **fields):
+                shown.append(fields)
+
+            def reset(self, _, **fields):
+                shown.append(fields)
+
+            def update(self, _, **fields):
+                shown.append(fields)
+
+        hours = iter(range(10_000))
+        monkeypatch.setattr(progress.time, "monotonic", lambda: next(hours))
+        monkeypatch.setattr(progress, "_display", lambda _: Display())
+        mechanism(TABLE, WORKLOAD, rho=0.1, seed=1, progress=True)
+        first, turn = (k for k, fields in enumerate(shown) if "of" in fields)
+        counting, spending = shown[first + 1 : turn], shown[turn + 1 :]
+        assert (shown[first]["of"], shown[turn]["of"]) == ("counted", "of the budget")
+        assert all(set(fields) == {"completed"} for fields in counting)  # a share, and nothing else about the table
+        for phase in (counting, spending):
+            shares = [fields["completed"] for fields in phase]
+            assert len(shares) > 3
+            assert shares == sorted(shares)
+            assert 1 - 1e-8 <= shares[-1] <= 1
+        assert spending[-1]["rounds"].endswith(" rounds")
+        assert spending[-1]["measured"]
 
     def test_an_interrupt_ends_the_display_and_reaches_the_caller(self, monkeypatch):
         class Display:

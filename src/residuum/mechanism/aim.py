@@ -79,7 +79,7 @@ def aim(
         known = [residual for residual in _known(prior) if residual.sigma2 <= _WORTH_KNOWING * sigma2_0]
         estimates = Estimates(workload, known)  # line 1
         noisiest = max([sigma2_0, *(residual.sigma2 for residual in known)])
-        curator = AdaptiveCurator(Differences(table, workload, sqrt(noisiest)), ledger, noise)
+        curator = AdaptiveCurator(Differences(table, workload, sqrt(noisiest), report.counting), ledger, noise)
         curator.follow((residual.tau, residual.values) for residual in known)
         curator.follow(_absorb(estimates, curator.measure(initial(workload, sigma2_0))).items())  # lines 3, 5
         current = first_round(rho, len(workload.closure), ledger.remaining)  # line 4

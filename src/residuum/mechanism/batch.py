@@ -51,7 +51,7 @@ def residual_planner(
     with Progress(progress, "ResidualPlanner") as report:
         plan = planner.plan(workload, ledger.rho, objective)
         estimates = Estimates(workload, measurements(prior.estimates) if prior else ())
-        curator = Curator(Counts.of(table, workload, in_turn=True), ledger, noise)
+        curator = Curator(Counts.of(table, workload, in_turn=True, watch=report.counting), ledger, noise)
         for done, (tau, sigma2) in enumerate(plan.sigma2.items(), start=1):
             (residual,) = curator.measure({tau: sigma2})
             estimates.absorb(residual)
