@@ -61,7 +61,7 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
 def error(release: Release, counts: Counts, targets: tuple[Clique, ...]) -> float:
     """The mean over the targets of ‖μ - μ̂‖₁ / N."""
     distances = [np.abs(release.estimates.marginal(gamma) - counts.marginal(gamma)).sum() for gamma in targets]
-    return float(np.mean(distances) / counts.table.columns.shape[1])
+    return float(np.mean(distances) / counts.marginal(()).item())
 
 
 def _fixed(task: dict[str, Any], table: Table, workload: Workload) -> dict[str, Any]:

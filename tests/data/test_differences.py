@@ -4,8 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from residuum import Domain, ResiduumError, Table, Workload, WorkloadError
-from residuum.data import counts, differences
+from residuum.data import differences, memory
+from residuum.data.counts import Counts, counting
 from residuum.data.differences import Differences
+from residuum.data.layout import Layout
+from residuum.data.memory import measuring
 from residuum.kernels import twins
 from tests.data import test_counts
 
@@ -141,16 +144,12 @@ def test_a_count_beyond_32_bits_is_capped(monkeypatch):
     monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
     sigma = 1000.0
 
-    class ManyPeople(counts.Counts):
-        """As if every cell held so many people that some with one more leave 32 bits."""
-
-        def __init__(self, table, workload):
-            super().__init__(table, workload)
-            self.cells += 2**30 - 11
-
-    monkeypatch.setattr(differences, "Counts", ManyPeople)
-    codes = np.zeros((11, 4), dtype=np.uint8)
-    one, two = (Differences(table_of(some), WORKLOAD, sigma=sigma) for some in (codes[:-1], codes))
+    marginals = {gamma: np.zeros(DOMAIN.shape(gamma), dtype=np.int64) for gamma in Layout(WORKLOAD).maximal}
+    for mu in marginals.values():
+        mu.flat[0] = 2**30 - 1
+    many = Counts.from_marginals(WORKLOAD, marginals)
+    more = many + Counts(table_of([[0, 0, 0, 0]]), WORKLOAD)
+    one, two = (Differences(some, WORKLOAD, sigma=sigma) for some in (many, more))
     steps = list(random_steps(np.random.default_rng(4), 10, sigma))
     one.follow(steps)
     two.follow(steps)
@@ -175,13 +174,53 @@ def test_room_for_the_noise():
         assert 64 * sigma * 2.0**bits <= 2**29
 
 
-def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
+def test_memory_is_asked_for_before_it_is_taken(form, monkeypatch):
     cells = sum(DOMAIN.size(gamma) for gamma in WORKLOAD.closure)
-    monkeypatch.setattr(counts, "_available_memory", lambda: 12 * cells - 1)
-    with pytest.raises(WorkloadError, match=f"{cells} cells"):
+    monkeypatch.setattr(memory, "_available_memory", lambda: counting(WORKLOAD) - 1)
+    with pytest.raises(WorkloadError, match=rf"{cells} cells .* bytes\), but only"):
         Differences(table_of([]), WORKLOAD, sigma=1.0)
-    monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
-    Differences(table_of([]), WORKLOAD, sigma=1.0)
+    monkeypatch.setattr(differences, "counting", lambda _: 0)  # as if it took nothing to count
+    needed = cells * (12 if form == "64 bits" else 4) + measuring(WORKLOAD)
+    monkeypatch.setattr(memory, "_available_memory", lambda: needed - 1)
+    with pytest.raises(WorkloadError, match=f"{cells} cells .*{needed:,} bytes"):
+        Differences(table_of([]), WORKLOAD, sigma=1.0)
+
+
+class TestReadyCounts:
+    """Counts without a table: there is nothing to count anew, so they stay beside the differences."""
+
+    @pytest.mark.usefixtures("form")
+    @pytest.mark.parametrize("wider", [False, True])
+    def test_equal_to_those_of_a_table(self, wider):
+        rng = np.random.default_rng(5)
+        codes = random_codes(rng, 300)
+        covering = Workload.all_kway(DOMAIN, 3) if wider else WORKLOAD
+        ready = Counts.from_marginals(covering, {gamma: truth(codes, gamma) for gamma in Layout(covering).maximal})
+        untouched = ready.cells.copy()
+        one, two = (Differences(source, WORKLOAD, sigma=10.0) for source in (table_of(codes), ready))
+        steps = list(random_steps(rng, 30, 20.0))
+        one.follow(steps)
+        two.follow(steps)
+        np.testing.assert_array_equal(distances(one), distances(two))
+        for gamma in WORKLOAD.closure:
+            np.testing.assert_array_equal(two.marginal(gamma), truth(codes, gamma))
+        np.testing.assert_array_equal(ready.cells, untouched)
+
+    def test_memory(self, form, monkeypatch):
+        ready = Counts(table_of([]), WORKLOAD)
+        cells = ready.layout.cells
+        needed = cells * (8 if form == "64 bits" else 4) + measuring(WORKLOAD)
+        monkeypatch.setattr(memory, "_available_memory", lambda: needed - 1)
+        with pytest.raises(WorkloadError, match=rf"{needed:,} bytes\) beside the counts given, but only"):
+            Differences(ready, WORKLOAD, sigma=1.0)
+        monkeypatch.setattr(memory, "_available_memory", lambda: needed)
+        Differences(ready, WORKLOAD, sigma=1.0)
+
+
+def test_who_watches_is_told_of_the_counting():
+    shares = []
+    Differences(table_of([[0, 0, 0, 0]]), WORKLOAD, 1.0, shares.append)
+    assert shares[-1] == 1
 
 
 def test_one_row_more_changes_a_distance_by_at_most_one_even_beyond_the_room(monkeypatch):

@@ -66,36 +66,62 @@ def histogram(codes, sizes, gamma):
     return mu.reshape(-1)
 
 
+def beyond_the_first(mu, shape):
+    """The cells where no attribute has its first value, the others zero."""
+    kept = np.zeros(shape, dtype=np.int32)
+    inside = (slice(1, None),) * len(shape)
+    kept[inside] = mu.reshape(shape)[inside]
+    return kept.reshape(-1)
+
+
 @pytest.mark.parametrize("sizes", [(2, 2, 2), (2, 5, 3), (4, 2, 7), (9, 3, 2)], ids=str)
 @pytest.mark.parametrize("rows", ROWS)
-def test_population_pair(rows, sizes):
+def test_population_pair_adds_to_what_is_there(rows, sizes):
     codes, sizes, first, maps = prepared(np.random.default_rng(rows), rows, sizes)
-    i, j = 0, 2
-    parts = [histogram(codes, sizes, (i,)), histogram(codes, sizes, (j,))]
-    at_j = len(parts[0])
-    at_ij = at_j + len(parts[1])
-    out = np.concatenate([*parts, np.full(sizes[i] * sizes[j] + 3, -7, dtype=np.int32)])
-    expected = out.copy()
-    kernels.population_pair(maps, first, sizes, i, j, out, 0, at_j, at_ij)
-    twins.population_pair(maps, first, sizes, i, j, expected, 0, at_j, at_ij)
+    i, j, at = 0, 2, 5
+    out = np.full(at + sizes[i] * sizes[j] + 3, -7, dtype=np.int32)
+    before, expected = out.copy(), out.copy()
+    kernels.population_pair(maps, first, sizes, i, j, out, at)
+    twins.population_pair(maps, first, sizes, i, j, expected, at)
     np.testing.assert_array_equal(out, expected)
-    np.testing.assert_array_equal(out[at_ij:-3], histogram(codes, sizes, (i, j)))
-    assert (out[-3:] == -7).all()
+    counted = beyond_the_first(histogram(codes, sizes, (i, j)), (sizes[i], sizes[j]))
+    np.testing.assert_array_equal((out - before)[at:-3], counted)
 
 
 @pytest.mark.parametrize("sizes", [(2, 2, 2, 2), (2, 5, 3, 4), (4, 3, 7, 2), (9, 2, 2, 5)], ids=str)
 @pytest.mark.parametrize("rows", ROWS)
-def test_population_triples(rows, sizes):
+def test_population_triples_add_to_what_is_there(rows, sizes):
     codes, sizes, first, maps = prepared(np.random.default_rng(rows), rows, sizes)
     i, j, others = 0, 1, np.array([2, 3])
-    cliques = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3)]
-    parts = [histogram(codes, sizes, gamma) for gamma in cliques]
-    truth = [histogram(codes, sizes, (i, j, k)) for k in others]
-    starts = np.cumsum([0, *map(len, parts), len(truth[0])])
-    at = np.array([[starts[1], starts[2], starts[5]], [starts[3], starts[4], starts[6]]])
-    out = np.concatenate([*parts, *(np.full_like(mu, -7) for mu in truth)])
+    truth = [beyond_the_first(histogram(codes, sizes, (i, j, k)), (sizes[i], sizes[j], sizes[k])) for k in others]
+    at = np.array([2, 2 + len(truth[0])])
+    out = np.full(2 + sum(map(len, truth)) + 3, 4, dtype=np.int32)
     expected = out.copy()
-    kernels.population_triples(maps, first, sizes, i, j, others, out, 0, at)
-    twins.population_triples(maps, first, sizes, i, j, others, expected, 0, at)
+    kernels.population_triples(maps, first, sizes, i, j, others, out, at)
+    twins.population_triples(maps, first, sizes, i, j, others, expected, at)
     np.testing.assert_array_equal(out, expected)
-    np.testing.assert_array_equal(out, np.concatenate([*parts, *truth]))
+    np.testing.assert_array_equal(out[2:-3] - 4, np.concatenate(truth))
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (2, 5, 3), (4, 2, 7), (9, 3, 2)], ids=str)
+@pytest.mark.parametrize("rows", [0, 1, 500])
+def test_complete(rows, sizes):
+    codes, sizes, _, _ = prepared(np.random.default_rng(rows), rows, sizes)
+    cliques = [(0,), (1,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+    truth = np.concatenate([histogram(codes, sizes, gamma) for gamma in cliques])
+    starts = dict(zip(cliques, np.cumsum([0, *(sizes[list(gamma)].prod() for gamma in cliques)]), strict=False))
+    known = truth.copy()
+    for gamma in ((0, 1), (0, 1, 2)):
+        place = slice(starts[gamma], starts[gamma] + sizes[list(gamma)].prod())
+        known[place] = beyond_the_first(truth[place], sizes[list(gamma)])
+    shapes = np.array([[sizes[0], sizes[1], 1], sizes])
+    at = np.array(
+        [
+            [starts[(0, 1)], starts[(0, 1)], starts[(0,)], starts[(1,)]],
+            [starts[gamma] for gamma in ((0, 1, 2), (0, 1), (0, 2), (1, 2))],
+        ]
+    )
+    for fill_in in (kernels.complete, twins.complete):
+        out = known.copy()
+        fill_in(out, shapes, at)
+        np.testing.assert_array_equal(out, truth)

@@ -10,6 +10,7 @@ from residuum import Domain, ReleaseError, ResiduumError, Table, Workload, Workl
 from residuum.core.workload import subsets
 from residuum.core.zcdp import per_row, rho_of
 from residuum.data import differences
+from residuum.data.counts import Counts
 from residuum.kernels import threads
 from residuum.mechanism import progress
 from residuum.release import measurements
@@ -276,6 +277,23 @@ def test_a_table_of_another_domain():
         aim(table_of(Domain({"a": 3, "b": 2})), WORKLOAD, rho=1.0)
 
 
+@pytest.mark.parametrize("wide_cells", [1 << 28, 0])
+def test_counts_in_place_of_a_table(wide_cells, monkeypatch):
+    monkeypatch.setattr(differences, "_WIDE_CELLS", wide_cells)
+    counted = Counts(TABLE, WORKLOAD)
+    ready = Counts.from_marginals(WORKLOAD, {gamma: counted.marginal(gamma) for gamma in counted.layout.maximal})
+    one, two = (aim(source, WORKLOAD, rho=0.1, seed=1) for source in (TABLE, ready))
+    assert one.lineage == two.lineage
+    for gamma in WORKLOAD.closure:
+        np.testing.assert_array_equal(one.marginal(gamma).values, two.marginal(gamma).values)
+    again = aim(ready, WORKLOAD, rho=0.1, seed=1)  # the first run left them as they were
+    assert again.lineage == one.lineage
+    with pytest.raises(WorkloadError, match="do not include the marginal over"):
+        aim(Counts(TABLE, Workload.all_kway(DOMAIN, 1)), WORKLOAD, rho=0.1)
+    with pytest.raises(WorkloadError, match="Expected a Table, or the Counts of one, got ndarray"):
+        aim(TABLE.columns, WORKLOAD, rho=0.1)
+
+
 class TestProgress:
     def test_a_function_is_told(self, monkeypatch):
         hours = iter(range(10_000))
@@ -306,6 +324,43 @@ class TestProgress:
         out, err = capfd.readouterr()
         assert out == ""
         assert "AIM+GReM" in err
+        assert "0% counted" in err
+
+    @pytest.mark.parametrize("mechanism", [aim, residual_planner])
+    def test_first_the_counting_is_shown_and_then_the_budget(self, mechanism, monkeypatch):
+        shown = []
+
+        class Display:
+            def start(self):
+                pass
+
+            def stop(self):
+                pass
+
+            def add_task(self, *_, **fields):
+                shown.append(fields)
+
+            def reset(self, _, **fields):
+                shown.append(fields)
+
+            def update(self, _, **fields):
+                shown.append(fields)
+
+        hours = iter(range(10_000))
+        monkeypatch.setattr(progress.time, "monotonic", lambda: next(hours))
+        monkeypatch.setattr(progress, "_display", lambda _: Display())
+        mechanism(TABLE, WORKLOAD, rho=0.1, seed=1, progress=True)
+        first, turn = (k for k, fields in enumerate(shown) if "of" in fields)
+        counting, spending = shown[first + 1 : turn], shown[turn + 1 :]
+        assert (shown[first]["of"], shown[turn]["of"]) == ("counted", "of the budget")
+        assert all(set(fields) == {"completed"} for fields in counting)  # a share, and nothing else about the table
+        for phase in (counting, spending):
+            shares = [fields["completed"] for fields in phase]
+            assert len(shares) > 3
+            assert shares == sorted(shares)
+            assert 1 - 1e-8 <= shares[-1] <= 1
+        assert spending[-1]["rounds"].endswith(" rounds")
+        assert spending[-1]["measured"]
 
     def test_an_interrupt_ends_the_display_and_reaches_the_caller(self, monkeypatch):
         class Display:

@@ -15,11 +15,13 @@ from residuum import (
     residual_planner,
 )
 from residuum.core.planner import plan
+from residuum.data import counts, memory
 from residuum.data.counts import Counts
 
 DOMAIN = Domain({"a": 3, "b": 2, "c": 4})
 WORKLOAD = Workload(DOMAIN, {(0, 1): 2.0, (1, 2): 1.0, (0,): 1.0})
 TABLE = Table.from_codes(np.random.default_rng(0).integers(0, DOMAIN.sizes, size=(500, 3)), DOMAIN)
+COUNTS = Counts(TABLE, WORKLOAD)
 
 
 @pytest.mark.parametrize("objective", ["sum", "max"])
@@ -49,14 +51,13 @@ def test_max_and_sum_each_do_what_they_promise():
 
 @pytest.mark.parametrize("with_prior", [False, True])
 def test_the_error_is_what_noise_stderr_says(with_prior):
-    truth = Counts(TABLE, WORKLOAD)
     errors = {gamma: [] for gamma in WORKLOAD.closure}
     for seed in range(200):
         prior = residual_planner(TABLE, WORKLOAD, rho=0.3, seed=10_000 + seed) if with_prior else None
         release = residual_planner(TABLE, WORKLOAD, rho=0.2, seed=seed, prior=prior, objective="max")
         for gamma in WORKLOAD.closure:
             marginal = release.marginal(gamma)
-            errors[gamma].append((marginal.values - truth.marginal(gamma)) / marginal.noise_stderr)
+            errors[gamma].append((marginal.values - COUNTS.marginal(gamma)) / marginal.noise_stderr)
     pooled = np.mean([np.mean(np.square(some)) for some in errors.values()])
     assert pooled == pytest.approx(1, rel=0.1)
     for some in errors.values():
@@ -73,12 +74,11 @@ def test_a_prior_is_averaged_in():
     release = residual_planner(TABLE, WORKLOAD, rho=0.2, seed=2, prior=prior)
     assert release.rho == pytest.approx(0.5)
     assert release.spends == prior.spends + alone.spends
-    counts = Counts(TABLE, WORKLOAD)
     for tau in WORKLOAD.closure:
         a, b = prior.estimates.precision(tau), alone.estimates.precision(tau)
         assert release.estimates.precision(tau) == pytest.approx(a + b)
         new = ((a + b) * release.estimates.residual(tau) - a * prior.estimates.residual(tau)) / b
-        true = decompose(counts.marginal(tau), tau, tau)
+        true = decompose(COUNTS.marginal(tau), tau, tau)
         assert np.abs(new - true).max() < 12 / np.sqrt(b)
 
 
@@ -100,6 +100,39 @@ def test_progress():
     reports = []
     residual_planner(TABLE, WORKLOAD, rho=1.0, seed=3, progress=reports.append)
     assert reports[0].rounds == 1
+
+
+def test_counts_in_place_of_a_table():
+    ready = Counts.from_marginals(WORKLOAD, {gamma: COUNTS.marginal(gamma) for gamma in COUNTS.layout.maximal})
+    one, two = (residual_planner(source, WORKLOAD, rho=0.5, seed=1) for source in (TABLE, ready))
+    assert one.lineage == two.lineage
+    for gamma in WORKLOAD.closure:
+        np.testing.assert_array_equal(one.marginal(gamma).values, two.marginal(gamma).values)
+    smaller = Workload(DOMAIN, [(0, 1)])
+    assert residual_planner(ready, smaller, rho=0.5, seed=1).workload is smaller
+    with pytest.raises(WorkloadError, match=r"do not include the marginal over \('a', 'c'\)"):
+        residual_planner(ready, Workload(DOMAIN, [(0, 2)]), rho=0.5)
+    with pytest.raises(WorkloadError, match="Expected a Table, or the Counts of one, got ndarray"):
+        residual_planner(TABLE.columns, WORKLOAD, rho=0.5)
+
+
+def test_large_marginals_are_counted_in_turn(monkeypatch):
+    whole = residual_planner(TABLE, WORKLOAD, rho=0.5, seed=1)
+    monkeypatch.setattr(counts, "_DENSE", 4)
+    monkeypatch.setattr(counts, "_AHEAD", 8)
+    in_turn = residual_planner(TABLE, WORKLOAD, rho=0.5, seed=1)
+    for gamma in WORKLOAD.closure:
+        np.testing.assert_array_equal(in_turn.marginal(gamma).values, whole.marginal(gamma).values)
+
+
+def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
+    estimates = 8 * COUNTS.layout.cells + memory.measuring(WORKLOAD)
+    for source, needed in ((TABLE, estimates + counts.counting(WORKLOAD, in_turn=True)), (COUNTS, estimates)):
+        monkeypatch.setattr(memory, "_available_memory", lambda needed=needed: needed - 1)
+        with pytest.raises(WorkloadError, match=f"{needed:,} bytes"):
+            residual_planner(source, WORKLOAD, rho=0.5)
+        monkeypatch.setattr(memory, "_available_memory", lambda needed=needed: needed)
+        residual_planner(source, WORKLOAD, rho=0.5)
 
 
 def test_bad_input():

@@ -1,186 +1,188 @@
-"""Every true marginal of a workload's closure, counted in one sweep over the table."""
+"""The true marginals of a workload's closure, from a table or counted elsewhere."""
 
-import os
-from collections.abc import Sequence
-from itertools import groupby
-from math import prod
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from residuum import kernels
-from residuum.core.domain import Clique, Domain
-from residuum.core.workload import Workload, subsets
-from residuum.data.table import Table
-from residuum.errors import WorkloadError
-from residuum.kernels import threads
+from residuum.core.domain import Clique
+from residuum.core.workload import Workload
+from residuum.data.layout import Layout
+from residuum.data.memory import cells_of, check_memory
+from residuum.data.sweep import Watch, scratch, sweep, tally
+from residuum.data.table import MOST_ROWS, Table, too_many_rows
+from residuum.errors import DomainError, WorkloadError
 
-_BY_MAPS = 512
-"""Cliques with at most this many cells beyond the first values are cheaper to count by bit maps than by a histogram."""
+_DENSE = 1 << 16
+"""Marginals with more cells than this are not kept when each is asked for once."""
 
-
-class Layout:
-    """Where the marginals of a workload's closure lie in one flat array.
-
-    >>> layout = Layout(Workload.all_kway(Domain({"age": 4, "sex": 2}), 2))
-    >>> layout.cells, layout.place((0, 1))
-    (15, slice(7, 15, None))
-    """
-
-    def __init__(self, workload: Workload) -> None:
-        self.workload = workload
-        self.index = {gamma: k for k, gamma in enumerate(workload.closure)}
-        self.sizes = np.array([workload.domain.size(gamma) for gamma in workload.closure], dtype=np.int64)
-        self.starts = np.concatenate([[0], np.cumsum(self.sizes)])
-        self.cells = int(self.starts[-1])
-        self._above: dict[Clique, NDArray[np.int64]] = {}
-
-    def place(self, gamma: Clique) -> slice:
-        """The part of the flat array that holds a marginal."""
-        k = self.index[gamma]
-        return slice(int(self.starts[k]), int(self.starts[k + 1]))
-
-    def above(self, tau: Clique) -> NDArray[np.int64]:
-        """The positions of the marginals that a residual is part of, ascending."""
-        if tau not in self._above:
-            self._above[tau] = np.array([self.index[gamma] for gamma in self.workload.supersets(tau)], dtype=np.int64)
-        return self._above[tau]
-
-    def start(self, gamma: Clique) -> int:
-        """Where a marginal begins."""
-        return int(self.starts[self.index[gamma]])
+_AHEAD = 1 << 25
+"""How many cells of such marginals are counted together."""
 
 
 class Counts:
     """The true marginals of a table, private: what the curator guards.
 
-    `cells` holds them all in one array, laid out by `layout`.
+    `cells` holds them in one array, laid out by `layout`. With `in_turn`, for one who asks for each marginal once and
+    in the order of the closure, large ones are not kept: the table is their sparse form, and a few of them are counted
+    together when the first is asked for. `watch` is told the share of the counting that is done.
+
+    >>> from residuum import Domain
+    >>> domain = Domain({"age": 4, "sex": 2})
+    >>> workload = Workload.all_kway(domain, 2)
+    >>> Counts(Table.from_codes([[3, 1], [0, 1]], domain), workload).marginal((0,))
+    array([1, 0, 0, 1], dtype=int32)
     """
 
-    def __init__(self, table: Table, workload: Workload) -> None:
-        if table.domain != workload.domain:
-            raise WorkloadError("The table and the workload have different domains. Build both from one Domain.")
-        self.table = table
+    def __init__(self, table: Table, workload: Workload, *, in_turn: bool = False, watch: Watch | None = None) -> None:
+        _same_domain(table, workload)
+        check_memory(workload, counting(workload, in_turn=in_turn))
         self.workload = workload
-        check_memory(sum(table.domain.size(gamma) for gamma in workload.closure), 4)
-        self.layout = Layout(workload)
-        self.cells: NDArray[np.int32] = np.zeros(self.layout.cells, dtype=np.int32)
-        self._handed_over = False
-        maximal = _maximal(workload)
-        small = [gamma for gamma in maximal if len(gamma) == 3 and _by_maps(table.domain, gamma)]
-        large = [gamma for gamma in maximal if not (len(gamma) == 3 and _by_maps(table.domain, gamma))]
-        below = {tau for gamma in small for tau in subsets(gamma) if 0 < len(tau) < 3}
-        large += [tau for tau in below if len(tau) == 1 or not _by_maps(table.domain, tau)]
-        self._histograms(sorted(set(large)))
-        self._populations(sorted(tau for tau in below if len(tau) == 2 and tau not in large), sorted(small))
-        self._sum_up({*large, *below, *small})
+        self.layout = Layout(workload, _DENSE if in_turn else None)
+        self.cells: NDArray[np.int32] = sweep(table, self.layout, watch or (lambda _: None))
+        self._table: Table | None = table
+        self._large = [gamma for gamma in workload.closure if gamma not in self.layout.index]
+        self._ahead: dict[Clique, NDArray[np.int32]] = {}
+
+    @classmethod
+    def of(
+        cls, source: "Table | Counts", workload: Workload, *, in_turn: bool = False, watch: Watch | None = None
+    ) -> "Counts":
+        """The counts of a table; or counts as they are, once it is clear that they have all that the workload asks for.
+
+        >>> from residuum import Domain
+        >>> domain = Domain({"age": 4, "sex": 2})
+        >>> counts = Counts.of(Table.from_codes([[3, 1], [0, 1]], domain), Workload.all_kway(domain, 2))
+        >>> Counts.of(counts, Workload.all_kway(domain, 1)) is counts
+        True
+        """
+        if isinstance(source, Table):
+            return cls(source, workload, in_turn=in_turn, watch=watch)
+        if not isinstance(source, Counts):
+            raise WorkloadError(f"Expected a Table, or the Counts of one, got {type(source).__name__}.")
+        _same_domain(source.workload, workload)
+        for gamma in workload.targets:
+            if gamma not in source.workload:
+                raise WorkloadError(
+                    f"The counts do not include the marginal over {workload.domain.name(gamma)}. "
+                    "Count the marginals of a workload that covers this one."
+                )
+        return source
+
+    @classmethod
+    def from_marginals(cls, workload: Workload, marginals: Mapping[Clique, ArrayLike]) -> "Counts":
+        """Counts made elsewhere, from the marginals over the maximal cliques; those of lower order follow by summing.
+
+        A key is a clique as an ascending tuple of indices, one that no other clique of the workload contains
+        (`Layout(workload).maximal` lists them); its array has an axis for each attribute, in that order.
+
+        >>> from residuum import Domain
+        >>> workload = Workload.all_kway(Domain({"age": 4, "sex": 2}), 2)
+        >>> counts = Counts.from_marginals(workload, {(0, 1): [[0, 1], [0, 0], [0, 0], [0, 1]]})
+        >>> counts.marginal((0,)).tolist(), counts.marginal(()).item()
+        ([1, 0, 0, 1], 2)
+        """
+        check_memory(workload, 4 * cells_of(workload))
+        layout = Layout(workload)
+        if set(marginals) != set(layout.maximal):
+            odd = min(set(marginals) ^ set(layout.maximal), key=str)
+            raise WorkloadError(
+                "Expected the marginals over the maximal cliques of the workload, each once, and no others: "
+                f"{odd!r} is {'not one of them' if odd in marginals else 'missing'}."
+            )
+        cells = np.zeros(layout.cells, dtype=np.int32)
+        rows = {}
+        for gamma, values in marginals.items():
+            cells[layout.place(gamma)], rows[gamma] = _whole_numbers(values, workload, gamma)
+        if len(set(rows.values())) > 1:
+            raise DomainError("The marginals do not count the same rows. Count all of them over one table.")
+        layout.sum_up(cells, set(layout.maximal))
+        return cls._ready(layout, cells)
+
+    def __add__(self, other: "Counts") -> "Counts":
+        """The counts of two tables as if they were one, of people who are in one of them only.
+
+        >>> from residuum import Domain
+        >>> domain = Domain({"age": 4, "sex": 2})
+        >>> one, two = (Table.from_codes(codes, domain) for codes in ([[3, 1]], [[0, 1], [3, 0]]))
+        >>> workload = Workload.all_kway(domain, 1)
+        >>> (Counts(one, workload) + Counts(two, workload)).marginal((0,))
+        array([1, 0, 0, 2], dtype=int32)
+        """
+        if not isinstance(other, Counts):
+            return NotImplemented
+        _same_domain(self.workload, other.workload)
+        if not self.workload.closure == self.layout.cliques == other.layout.cliques:
+            raise WorkloadError("Only counts of all marginals of the same workload can be added. Count both alike.")
+        if int(self.marginal(())) + int(other.marginal(())) > MOST_ROWS:
+            raise too_many_rows()
+        return Counts._ready(self.layout, self.cells + other.cells)
+
+    @classmethod
+    def _ready(cls, layout: Layout, cells: NDArray[np.int32]) -> "Counts":
+        counts = cls.__new__(cls)
+        counts.workload, counts.layout, counts.cells = layout.workload, layout, cells
+        counts._table, counts._large, counts._ahead = None, [], {}
+        return counts
 
     def marginal(self, gamma: Clique) -> NDArray[np.int32]:
         """The true marginal over a clique of the closure, as an array with an axis per attribute."""
-        if self._handed_over:
-            return self.recount(gamma)
-        return self.cells[self.layout.place(gamma)].reshape(self.table.domain.shape(gamma))
+        kept = self.workload.require(gamma) in self.layout.index
+        cells = self.cells[self.layout.place(gamma)] if kept else self._in_turn(gamma)
+        return cells.reshape(self.workload.domain.shape(gamma))
 
-    def hand_over(self) -> NDArray[np.int32]:
-        """The memory of the cells, for another use; from now on marginals are counted anew when asked for."""
-        self._handed_over = True
-        return self.cells
+    def copy_to(self, layout: Layout, dtype: DTypeLike) -> NDArray[Any]:
+        """The marginals of a layout in an array of their own."""
+        if layout.cliques == self.layout.cliques:
+            return self.cells.astype(dtype)
+        cells = np.empty(layout.cells, dtype=dtype)
+        for gamma in layout.cliques:
+            cells[layout.place(gamma)] = self.marginal(gamma).reshape(-1)
+        return cells
 
-    def recount(self, gamma: Clique) -> NDArray[np.int32]:
-        """A marginal counted anew from the table."""
-        out = np.zeros(self.table.domain.size(gamma), dtype=np.int32)
-        self._tally([gamma], {gamma: out})
-        return out.reshape(self.table.domain.shape(gamma))
-
-    def _histograms(self, cliques: list[Clique]) -> None:
-        pieces = [cliques[a:b] for a, b in threads.split(0, len(cliques), 8 * threads.count())] if cliques else []
-        targets = {gamma: self.cells[self.layout.place(gamma)] for gamma in cliques}
-        threads.run(lambda piece: self._tally(piece, targets), pieces)
-
-    def _tally(self, cliques: Sequence[Clique], targets: dict[Clique, NDArray[np.int32]]) -> None:
-        """Histograms of cliques in lexical order, so that neighbours share the codes of what they have in common."""
-        columns, sizes = self.table.columns, self.table.domain.sizes
-        prefixes = [np.zeros(columns.shape[1], dtype=np.uint64)]
-        current: Clique = ()
-        for gamma in cliques:
-            if not gamma:
-                targets[gamma][:] = columns.shape[1]
-                continue
-            shared = 0
-            while shared < min(len(current), len(gamma) - 1) and current[shared] == gamma[shared]:
-                shared += 1
-            del prefixes[shared + 1 :]
-            for i in gamma[shared:-1]:
-                prefixes.append(np.empty_like(prefixes[0]))
-                kernels.extend(prefixes[-2], columns[i], sizes[i], prefixes[-1])
-            current = gamma[:-1]
-            kernels.tally(prefixes[-1], columns[gamma[-1]], sizes[gamma[-1]], targets[gamma])
-
-    def _populations(self, pairs: list[Clique], triples: list[Clique]) -> None:
-        if not pairs and not triples:
-            return
-        columns, sizes = self.table.columns, np.array(self.table.domain.sizes, dtype=np.int64)
-        used = sorted({i for gamma in (*pairs, *triples) for i in gamma})
-        first = np.zeros(len(sizes), dtype=np.int64)
-        words, rows = -(-columns.shape[1] // 64), 0
-        for i in used:
-            first[i] = rows
-            rows += int(sizes[i]) - 1
-        maps = np.empty((rows, words), dtype=np.uint64)
-        threads.run(lambda i: kernels.bitmaps(columns[i], sizes[i], maps[first[i] : first[i] + sizes[i] - 1]), used)
-        start = self.layout.start
-        for i, j in pairs:
-            kernels.population_pair(maps, first, sizes, i, j, self.cells, start((i,)), start((j,)), start((i, j)))
-
-        def count(run: tuple[Clique, list[int]]) -> None:
-            (i, j), others = run
-            at = np.array([[start((i, k)), start((j, k)), start((i, j, k))] for k in others], dtype=np.int64)
-            ks = np.array(others, dtype=np.int64)
-            kernels.population_triples(maps, first, sizes, i, j, ks, self.cells, start((i, j)), at)
-
-        runs = [(pair, [gamma[2] for gamma in group]) for pair, group in groupby(triples, key=lambda gamma: gamma[:2])]
-        threads.run(count, runs)
-
-    def _sum_up(self, known: set[Clique]) -> None:
-        """Fill in the marginals below, each by summing the smallest one that has one attribute more."""
-        domain = self.table.domain
-        best: dict[Clique, tuple[int, Clique]] = {}
-        for gamma in reversed(self.layout.workload.closure):
-            if gamma not in known:
-                _, above = best[gamma]
-                axis = next(k for k, i in enumerate(above) if i not in gamma)
-                self.cells[self.layout.place(gamma)] = self.marginal(above).sum(axis=axis, dtype=np.int32).reshape(-1)
-            size = domain.size(gamma)
-            for position in range(len(gamma)):
-                tau = gamma[:position] + gamma[position + 1 :]
-                if tau not in best or size < best[tau][0]:
-                    best[tau] = size, gamma
+    def _in_turn(self, gamma: Clique) -> NDArray[np.int32]:
+        """A marginal that is not kept, counted with those that come next, unless it came with one before."""
+        if gamma not in self._ahead and self._table is not None:
+            self._ahead = {}  # its memory is for those that come now
+            portion, room = [gamma], _AHEAD - self.workload.domain.size(gamma)
+            for following in self._large[self._large.index(gamma) + 1 :]:
+                room -= self.workload.domain.size(following)
+                if room < 0:
+                    break
+                portion.append(following)
+            self._ahead = tally(self._table, portion)
+        return self._ahead[gamma]
 
 
-def _maximal(workload: Workload) -> list[Clique]:
-    """The targets that no other target contains."""
-    return [gamma for gamma in workload.targets if len(workload.supersets(gamma)) == 1]
+def counting(workload: Workload, *, in_turn: bool = False) -> int:
+    """How many bytes it takes to count the marginals of a workload, and to keep those that are kept.
+
+    >>> from residuum import Domain
+    >>> workload = Workload.all_kway(Domain({"a": 300, "b": 300, "c": 300, "d": 300}), 3)
+    >>> counting(workload, in_turn=True) < counting(workload) / 2
+    True
+    """
+    sizes = [workload.domain.size(gamma) for gamma in workload.closure]
+    large = [size for size in sizes if in_turn and size > _DENSE]
+    ahead = max([min(sum(large), _AHEAD), *large])
+    return 4 * (sum(sizes) - sum(large) + ahead) + scratch(workload)
 
 
-def _by_maps(domain: Domain, gamma: Clique) -> bool:
-    return prod(n - 1 for n in domain.shape(gamma)) <= _BY_MAPS
+def _same_domain(one: Table | Workload, workload: Workload) -> None:
+    if one.domain != workload.domain:
+        raise WorkloadError("The table and the workload have different domains. Build both from one Domain.")
 
 
-def check_memory(cells: int, bytes_per_cell: int) -> None:
-    """Refuse marginals that would not fit in memory, before anything is allocated."""
-    needed = cells * bytes_per_cell
-    available = _available_memory()
-    if needed > available:
-        raise WorkloadError(
-            f"The marginals of this workload have {cells:,} cells and need {needed / 2**30:,.2f} GiB of memory "
-            f"({needed:,} bytes), but only {available / 2**30:,.2f} GiB are free. Ask for marginals over fewer "
-            "attributes, name the cliques that matter, or give large attributes coarser bins."
-        )
-
-
-def _available_memory() -> int:
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+def _whole_numbers(values: ArrayLike, workload: Workload, gamma: Clique) -> tuple[NDArray[np.integer], int]:
+    """The cells of a marginal that came from outside, and how many rows it counts."""
+    array, name, shape = np.asarray(values), workload.domain.name(gamma), workload.domain.shape(gamma)
+    if array.shape != shape:
+        raise DomainError(f"Expected a marginal of shape {shape} over {name}, got shape {array.shape}.")
+    if array.dtype.kind not in "iu":
+        raise DomainError(f"Expected whole numbers in the marginal over {name}, got {array.dtype.name} values.")
+    if array.min() < 0:
+        raise DomainError(f"Expected counts from 0 in the marginal over {name}, got one below.")
+    if array.max() > MOST_ROWS or (rows := int(array.sum(dtype=np.int64))) > MOST_ROWS:
+        raise too_many_rows()
+    return array.reshape(-1), rows

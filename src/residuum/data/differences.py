@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 from residuum import kernels
 from residuum.core.domain import Clique
 from residuum.core.workload import Workload
-from residuum.data.counts import Counts, check_memory
+from residuum.data.counts import Counts, counting
+from residuum.data.layout import Layout
+from residuum.data.memory import cells_of, check_memory, measuring
+from residuum.data.sweep import Watch, tally
 from residuum.data.table import Table
 from residuum.errors import ResiduumError
 
@@ -25,19 +28,24 @@ class Differences:
 
     A marginal's differences are whole numbers of 2^-bits people: 2^bits · μ - μ̂, where μ̂ is what `follow` was told,
     rounded. μ̂ does not depend on the data, so one person more changes one cell by exactly 2^bits. `sigma` is the
-    largest standard deviation of the noise to come.
+    largest standard deviation of the noise to come, and `watch` is told the share of the counting that is done. Counts
+    that come without a table cannot be counted anew: they are left as they are, and the differences kept beside them.
     """
 
-    def __init__(self, table: Table, workload: Workload, sigma: float) -> None:
+    def __init__(self, table: Table | Counts, workload: Workload, sigma: float, watch: Watch | None = None) -> None:
         domain = workload.domain
         sizes = [domain.size(gamma) for gamma in workload.closure]
         wide = sum(sizes) <= _WIDE_CELLS
-        check_memory(sum(sizes), 12 if wide else 4)
+        _check_memory(workload, wide, isinstance(table, Counts))
         self.workload = workload
         self._bits = _fraction_bits(wide, sigma, sizes)
-        self._counts = Counts(table, workload)
-        self._layout = self._counts.layout
-        self._cells = self._counts.cells.astype(np.int64) if wide else self._counts.hand_over()
+        counts = Counts.of(table, workload, watch=watch)
+        self._layout = counts.layout if counts.layout.cliques == workload.closure else Layout(workload)
+        self._truth: Table | Counts = counts
+        if wide or counts is table:
+            self._cells = counts.copy_to(self._layout, np.int64 if wide else np.int32)
+        else:
+            self._cells, self._truth = counts.cells, table
         self._to_fixed_point()
         self.scales = np.ldexp(1.0, self._bits)
         """How many units make one person in each marginal: powers of 2."""
@@ -49,7 +57,9 @@ class Differences:
 
     def marginal(self, gamma: Clique) -> NDArray[np.int32]:
         """The true marginal over a clique."""
-        return self._counts.marginal(gamma)
+        if isinstance(self._truth, Counts):
+            return self._truth.marginal(gamma)
+        return tally(self._truth, [gamma])[gamma].reshape(self.workload.domain.shape(gamma))
 
     @property
     def norms(self) -> NDArray[np.int64]:
@@ -89,6 +99,15 @@ class Differences:
                 np.minimum(cells, (1 << (30 - bits)) - 1, out=cells)
             np.left_shift(cells, bits, out=cells)
             self._norms[k] = cells.sum(dtype=np.int64)
+
+
+def _check_memory(workload: Workload, wide: bool, counted: bool) -> None:
+    """Refuse what would not fit: the differences, and the counts beside them where they stay and are not there yet."""
+    cells = cells_of(workload)
+    if counted:
+        check_memory(workload, (8 if wide else 4) * cells + measuring(workload), " beside the counts given")
+    else:
+        check_memory(workload, max(counting(workload), (12 if wide else 4) * cells + measuring(workload)))
 
 
 def _fraction_bits(wide: bool, sigma: float, sizes: list[int]) -> NDArray[np.int64]:

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from residuum.core.domain import Domain
 from residuum.errors import DomainError
 
+MOST_ROWS = 2**31 - 1
+"""A count is a whole number of 32 bits."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
@@ -43,8 +46,8 @@ class Table:
             )
         if array.dtype.kind not in "iub":
             raise DomainError(f"Expected whole numbers as codes, got {array.dtype.name} values.")
-        if len(array) >= 2**31:
-            raise DomainError("A table may have up to 2,147,483,647 rows. Release parts of it, or sample it first.")
+        if len(array) > MOST_ROWS:
+            raise too_many_rows()
         largest = max(domain.sizes)
         dtype = np.uint8 if largest <= 2**8 else np.uint16 if largest <= 2**16 else np.uint32
         columns = np.empty((len(domain), len(array)), dtype=dtype)
@@ -57,3 +60,8 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({len(self.domain)} attributes)"
+
+
+def too_many_rows() -> DomainError:
+    """What to say of a table with more rows than can be counted."""
+    return DomainError(f"A table may have up to {MOST_ROWS:,} rows. Release parts of it, or sample it first.")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from residuum.kernels.choice import weigh as weigh
     from residuum.kernels.component import add_component as add_component
     from residuum.kernels.counting import bitmaps as bitmaps
+    from residuum.kernels.counting import complete as complete
     from residuum.kernels.counting import extend as extend
     from residuum.kernels.counting import population_pair as population_pair
     from residuum.kernels.counting import population_triples as population_triples
@@ -40,6 +41,7 @@ _HOME = {
     "bitmaps": "counting",
     "population_pair": "counting",
     "population_triples": "counting",
+    "complete": "counting",
     "subtract_component": "differences",
     "weigh": "choice",
     "choose": "choice",

@@ -2,7 +2,8 @@
 
 A histogram costs one step per row, whatever the number of cells. For a small clique it is cheaper to keep, for every
 value of every attribute, a map with one bit per row, and to count the bits that are set in all maps of a cell. The
-cells where some attribute has its first value need no map: they follow from the counts of lower order.
+cells where some attribute has its first value need no map: they follow from the counts of lower order. Every kernel
+adds to what is there, so that a table can be counted a block of rows at a time.
 """
 
 from typing import Any
@@ -70,67 +71,63 @@ def _common(one, two):
     return np.int64(count)
 
 
-@njit("void(u8[:, ::1], i8[::1], i8[::1], i8, i8, i4[::1], i8, i8, i8)", **_OPTIONS)
-def population_pair(maps, first, sizes, i, j, out, at_i, at_j, at_ij):
-    """The marginal over two attributes, from their maps and the marginals over each.
+@njit("void(u8[:, ::1], i8[::1], i8[::1], i8, i8, i4[::1], i8)", **_OPTIONS)
+def population_pair(maps, first, sizes, i, j, out, at):
+    """Add the rows of each cell of the marginal over i and j that is beyond the first values.
 
-    `first[i]` is the row of `maps` where attribute i starts; the marginals are in `out`, at the places given.
+    `first[i]` is the row of `maps` where attribute i starts, `at` where the marginal is in `out`.
     """
-    n, m = sizes[i], sizes[j]
-    for b in range(m):
-        out[at_ij + b] = out[at_j + b]
-    for a in range(1, n):
-        rest = out[at_i + a]
-        for b in range(1, m):
-            count = np.int32(_common(maps[first[i] + a - 1], maps[first[j] + b - 1]))
-            out[at_ij + a * m + b] = count
-            out[at_ij + b] -= count
-            rest -= count
-        out[at_ij + a * m] = rest
-        out[at_ij] -= rest
+    for a in range(1, sizes[i]):
+        for b in range(1, sizes[j]):
+            count = _common(maps[first[i] + a - 1], maps[first[j] + b - 1])
+            out[at + a * sizes[j] + b] += np.int32(count)
 
 
-@njit("void(u8[:, ::1], i8[::1], i8[::1], i8, i8, i8[::1], i4[::1], i8, i8[:, ::1])", **_OPTIONS)
-def population_triples(maps, first, sizes, i, j, others, out, at_ij, at):
-    """The marginals over i, j and each of the `others`, from their maps and the marginals over two of them.
-
-    The marginal over i and j is at `out[at_ij]`; `at` holds a row for each k of the others: where the marginals over
-    (i, k), (j, k) and (i, j, k) are.
-    """
-    ni, nj, words = sizes[i], sizes[j], maps.shape[1]
+@njit("void(u8[:, ::1], i8[::1], i8[::1], i8, i8, i8[::1], i4[::1], i8[::1])", **_OPTIONS)
+def population_triples(maps, first, sizes, i, j, others, out, at):
+    """The same for the marginals over i, j and each k of the `others`, which are at `out[at]`."""
+    words = maps.shape[1]
     both = np.empty(words, np.uint64)
-    for t in range(others.size):
-        k = others[t]
-        nk = sizes[k]
-        at_ik, at_jk, at_ijk = at[t, 0], at[t, 1], at[t, 2]
-        for cell in range(nj * nk):
-            out[at_ijk + cell] = out[at_jk + cell]
-        for a in range(1, ni):
-            for c in range(nk):
-                out[at_ijk + a * nj * nk + c] = out[at_ik + a * nk + c]
-    for a in range(1, ni):
-        for b in range(1, nj):
+    for a in range(1, sizes[i]):
+        for b in range(1, sizes[j]):
             one, two = maps[first[i] + a - 1], maps[first[j] + b - 1]
             for word in range(words):
                 both[word] = one[word] & two[word]
             for t in range(others.size):
                 k = others[t]
-                nk = sizes[k]
-                at_ijk = at[t, 2]
-                row = at_ijk + (a * nj + b) * nk
-                rest = out[at_ij + a * nj + b]
-                for c in range(1, nk):
-                    count = np.int32(_common(both, maps[first[k] + c - 1]))
-                    out[row + c] = count
-                    rest -= count
-                out[row] = rest
-    for t in range(others.size):
-        nk = sizes[others[t]]
-        at_ijk = at[t, 2]
+                row = at[t] + (a * sizes[j] + b) * sizes[k]
+                for c in range(1, sizes[k]):
+                    out[row + c] += np.int32(_common(both, maps[first[k] + c - 1]))
+
+
+@njit("void(i4[::1], i8[:, ::1], i8[:, ::1])", **_OPTIONS)
+def complete(out, shapes, at):
+    """Fill in the cells with a first value, from the marginals of one order less.
+
+    A row of `shapes` holds the sizes of a marginal over i, j and k, and one of `at` where in `out` the marginals over
+    (i, j, k), (i, j), (i, k) and (j, k) are. A marginal over i and j has a k with one value, of which nothing is asked:
+    its (i, k) and (j, k) are those over i and over j.
+    """
+    for t in range(at.shape[0]):
+        ni, nj, nk = shapes[t, 0], shapes[t, 1], shapes[t, 2]
+        ijk, ij, ik, jk = at[t, 0], at[t, 1], at[t, 2], at[t, 3]
+        plane = nj * nk
+        if nk > 1:
+            for a in range(1, ni):
+                for b in range(1, nj):
+                    row = ijk + a * plane + b * nk
+                    rest = out[ij + a * nj + b]
+                    for c in range(1, nk):
+                        rest -= out[row + c]
+                    out[row] = rest
         for a in range(1, ni):
-            for b in range(1, nj):
-                for c in range(nk):
-                    out[at_ijk + a * nj * nk + c] -= out[at_ijk + (a * nj + b) * nk + c]
-            for b in range(nj):
-                for c in range(nk):
-                    out[at_ijk + b * nk + c] -= out[at_ijk + (a * nj + b) * nk + c]
+            for c in range(nk):
+                rest = out[ik + a * nk + c]
+                for b in range(1, nj):
+                    rest -= out[ijk + a * plane + b * nk + c]
+                out[ijk + a * plane + c] = rest
+        for cell in range(plane):
+            rest = out[jk + cell]
+            for a in range(1, ni):
+                rest -= out[ijk + a * plane + cell]
+            out[ijk + cell] = rest

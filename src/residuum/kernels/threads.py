@@ -43,9 +43,9 @@ def run(task: Callable[[Piece], Result], pieces: Sequence[Piece]) -> list[Result
             results[turn] = task(pieces[turn])
 
     job = _Job(work)
-    for _ in range(min(count(), len(pieces)) - 1):
-        _hand_out(job)
     try:
+        for _ in range(min(count(), len(pieces)) - 1):
+            _hand_out(job)
         work()
     except BaseException:
         for _ in turns:  # leave nothing for the others to take
@@ -93,6 +93,7 @@ class _Job:
         with self._lock:
             self._open = False
         errors = [self._ended.get() for _ in range(self._joined)]
+        del self._work  # who takes this job from the queue too late must not keep its arrays alive
         for error in errors:
             if error is not None:
                 raise error

@@ -57,40 +57,30 @@ def bitmaps(codes: Codes, n: int, out: Words) -> None:
     out[:] = np.packbits(bits, axis=1, bitorder="little").view("<u8")
 
 
-def population_pair(
-    maps: Words, first: Integers, sizes: Integers, i: int, j: int, out: Counts, at_i: int, at_j: int, at_ij: int
-) -> None:
+def population_pair(maps: Words, first: Integers, sizes: Integers, i: int, j: int, out: Counts, at: int) -> None:
     """Twin of `counting.population_pair`."""
-    ni, nj = sizes[i], sizes[j]
-    mu = out[at_ij : at_ij + ni * nj].reshape(ni, nj)
-    mu[1:, 1:] = _bits(maps, first, sizes, i) @ _bits(maps, first, sizes, j).T
-    mu[1:, 0] = out[at_i + 1 : at_i + ni] - mu[1:, 1:].sum(axis=1)
-    mu[0] = out[at_j : at_j + nj] - mu[1:].sum(axis=0)
+    mu = out[at : at + sizes[i] * sizes[j]].reshape(sizes[i], sizes[j])
+    mu[1:, 1:] += _bits(maps, first, sizes, i) @ _bits(maps, first, sizes, j).T
 
 
 def population_triples(
-    maps: Words,
-    first: Integers,
-    sizes: Integers,
-    i: int,
-    j: int,
-    others: Integers,
-    out: Counts,
-    at_ij: int,
-    at: NDArray[np.int64],
+    maps: Words, first: Integers, sizes: Integers, i: int, j: int, others: Integers, out: Counts, at: Integers
 ) -> None:
     """Twin of `counting.population_triples`."""
-    ni, nj = sizes[i], sizes[j]
-    mu_ij = out[at_ij : at_ij + ni * nj].reshape(ni, nj)
-    for k, (at_ik, at_jk, at_ijk) in zip(others, at, strict=True):
-        nk = sizes[k]
-        mu_ik = out[at_ik : at_ik + ni * nk].reshape(ni, nk)
-        mu_jk = out[at_jk : at_jk + nj * nk].reshape(nj, nk)
-        mu = out[at_ijk : at_ijk + ni * nj * nk].reshape(ni, nj, nk)
-        mu[1:, 1:, 1:] = np.einsum("ar,br,cr->abc", *(_bits(maps, first, sizes, axis) for axis in (i, j, k)))
-        mu[1:, 1:, 0] = mu_ij[1:, 1:] - mu[1:, 1:, 1:].sum(axis=2)
-        mu[1:, 0] = mu_ik[1:] - mu[1:, 1:].sum(axis=1)
-        mu[0] = mu_jk - mu[1:].sum(axis=0)
+    for k, start in zip(others, at, strict=True):
+        shape = sizes[i], sizes[j], sizes[k]
+        mu = out[start : start + np.prod(shape)].reshape(shape)
+        mu[1:, 1:, 1:] += np.einsum("ar,br,cr->abc", *(_bits(maps, first, sizes, axis) for axis in (i, j, k)))
+
+
+def complete(out: Counts, shapes: Integers, at: Integers) -> None:
+    """Twin of `counting.complete`."""
+    for (ni, nj, nk), (ijk, ij, ik, jk) in zip(shapes, at, strict=True):
+        mu = out[ijk : ijk + ni * nj * nk].reshape(ni, nj, nk)
+        if nk > 1:
+            mu[1:, 1:, 0] = out[ij : ij + ni * nj].reshape(ni, nj)[1:, 1:] - mu[1:, 1:, 1:].sum(axis=2)
+        mu[1:, 0] = out[ik : ik + ni * nk].reshape(ni, nk)[1:] - mu[1:, 1:].sum(axis=1)
+        mu[0] = out[jk : jk + nj * nk].reshape(nj, nk) - mu[1:].sum(axis=0)
 
 
 def subtract_component(

@@ -18,6 +18,7 @@ from residuum.core.grem import Estimates, Measurement, NoisyResidual, movement
 from residuum.core.neighbours import ADD_REMOVE, Neighbours, Relation
 from residuum.core.residuals import v
 from residuum.core.workload import Workload, subsets
+from residuum.data.counts import Counts
 from residuum.data.differences import Differences
 from residuum.data.table import Table
 from residuum.errors import ResiduumError
@@ -38,7 +39,7 @@ _WORTH_KNOWING = 1e4
 
 
 def aim(
-    table: Table,
+    table: Table | Counts,
     workload: Workload,
     *,
     epsilon: float | None = None,
@@ -57,12 +58,14 @@ def aim(
 ) -> Release:
     """Release the marginals of a workload with AIM+GReM, under (ε, δ)- or ρ-zero-concentrated differential privacy.
 
-    Paper: Alg. 4. The budget is per person, who may have up to `rows_per_person` rows. `neighbours` says whom it
-    protects from telling whether somebody is in the table ("add-remove"), or what they said, the number of rows being
-    public ("replace"). A seed makes the run reproducible and not private. `noise="opendp"` draws it with OpenDP.
+    Paper: Alg. 4. In place of a table its `Counts` will do, of this workload or one that covers it. The budget is per
+    person, who may have up to `rows_per_person` rows. `neighbours` says what it protects from being told: whether
+    somebody is in the table ("add-remove"), or what their row says, the number of rows being public ("replace"). A seed
+    makes the run reproducible and not private. `noise="opendp"` draws it with OpenDP.
 
-    A `prior` release, of the same workload or a part of it, is built upon and costs nothing again. With `output`, a new
-    folder, a run that dies can be resumed. With `ledger`, a budget file, what the data set has left is charged.
+    A `prior` release, of the same workload or a part of it, is built upon and costs nothing again. With `output`, the
+    release is saved in that folder, and a run that dies can be resumed from it. With `ledger`, a budget file, the run
+    is charged to what the data set has left.
     `progress` shows how far it is: where standard error is a terminal (None), always (True), never (False), or to a
     function of yours. `allocation` and `min_share` are for experiments: how a round's budget is shared between
     residuals, and which shares are dropped.
@@ -90,7 +93,7 @@ def aim(
 
 def adaptive_loop(
     run: Run,
-    table: Table,
+    table: Table | Counts,
     workload: Workload,
     *,
     allocation: Allocation,
@@ -105,7 +108,7 @@ def adaptive_loop(
         known = [residual for residual in _known(run.prior) if residual.sigma2 <= _WORTH_KNOWING * sigma2_0]
         estimates = Estimates(workload, known)  # line 1
         noisiest = max([sigma2_0, *(residual.sigma2 for residual in known)])
-        differences = Differences(table, workload, sqrt(noisiest))
+        differences = Differences(table, workload, sqrt(noisiest), report.counting)
         curator = AdaptiveCurator(differences, ledger, run.noise, run.neighbours, run.journal)
         curator.follow((residual.tau, residual.values) for residual in known)
         curator.follow(_absorb(estimates, curator.measure(initial(workload, sigma2_0))).items())  # lines 3, 5
@@ -127,7 +130,7 @@ def adaptive_loop(
             if current.last:
                 break
             current = next_round(current, _moved(workload.domain, gamma, steps, current), ledger.remaining)  # line 16
-    return run.release(MECHANISM, estimates, {"allocation": allocation, "min_share": min_share, "rounds": rounds})
+    return run.finish(MECHANISM, estimates, {"allocation": allocation, "min_share": min_share, "rounds": rounds})
 
 
 def _known(prior: Release | None) -> list[NoisyResidual]:

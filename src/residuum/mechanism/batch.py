@@ -15,7 +15,8 @@ from residuum.core.grem import Estimates
 from residuum.core.neighbours import Relation
 from residuum.core.planner import Objective
 from residuum.core.workload import Workload
-from residuum.data.counts import Counts, check_memory
+from residuum.data.counts import Counts, counting
+from residuum.data.memory import cells_of, check_memory, measuring
 from residuum.data.table import Table
 from residuum.errors import ResiduumError
 from residuum.mechanism.anneal import WORTHWHILE
@@ -32,7 +33,7 @@ _BEYOND = 1 + 2.0**-30
 
 
 def residual_planner(
-    table: Table,
+    table: Table | Counts,
     workload: Workload,
     *,
     epsilon: float | None = None,
@@ -73,15 +74,17 @@ def residual_planner(
 
 
 def batch(
-    run: Run, table: Table, workload: Workload, *, objective: Objective, progress: bool | Listener | None
+    run: Run, table: Table | Counts, workload: Workload, *, objective: Objective, progress: bool | Listener | None
 ) -> Release:
     """The method itself, for a run that was started or is resumed."""
-    check_memory(sum(workload.domain.size(gamma) for gamma in workload.closure), 4 + 8)  # counts and estimates
+    counts = 0 if isinstance(table, Counts) else counting(workload, in_turn=True)
+    check_memory(workload, counts + 8 * cells_of(workload) + measuring(workload))  # the second are the estimates
     ledger = run.ledger
     with Progress(progress, MECHANISM) as report:
         plan = planner.plan(workload, ledger.remaining, objective, run.neighbours)
         estimates = Estimates(workload, measurements(run.prior.estimates) if run.prior else ())
-        curator = Curator(Counts(table, workload), ledger, run.noise, run.neighbours, run.journal)
+        truth = Counts.of(table, workload, in_turn=True, watch=report.counting)
+        curator = Curator(truth, ledger, run.noise, run.neighbours, run.journal)
         costs = [run.neighbours.cost(workload.domain.shape(tau)) for tau in plan.sigma2]
         for done, (tau, sigma2, still) in enumerate(_ahead(plan.sigma2, costs), start=1):
             if ledger.remaining <= WORTHWHILE * ledger.rho and still > 2 * ledger.remaining:
@@ -90,7 +93,7 @@ def batch(
             (residual,) = curator.measure({tau: sigma2 * stretch})
             estimates.absorb(residual)
             report(Report(ledger.spent / ledger.rho, done, workload.domain.name(tau)))
-    return run.release(MECHANISM, estimates, {"objective": objective, "duality_gap": plan.gap})
+    return run.finish(MECHANISM, estimates, {"objective": objective, "duality_gap": plan.gap})
 
 
 def _ahead(sigma2: Mapping[Clique, float], costs: list[float]) -> Iterator[tuple[Clique, float, float]]:

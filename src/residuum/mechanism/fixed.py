@@ -73,7 +73,7 @@ def fixed_sequence(
         estimates.rebuild_into(marginals)
         watch(done)
     parameters = {"allocation": allocation, "reconstruction": reconstruction, "min_share": min_share}
-    return run.release("fixed sequence", estimates, parameters)
+    return run.finish("fixed sequence", estimates, parameters)
 
 
 def _singles(workload: Workload) -> int:

@@ -23,9 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from residuum.errors import ReleaseError
-
-NAME = "journal"
-"""What the file is called in the folder of a release."""
+from residuum.store.folder import JOURNAL, flush, reason
 
 _MAGIC = b"residuum journal 1\n"
 _HEAD = struct.Struct("<II")
@@ -43,9 +41,11 @@ class Journal:
 
     def __init__(self, file: BinaryIO, records: Sequence[Record] = ()) -> None:
         self._file = file
-        self._known = deque(record for record in records if "reserved" not in record[0])
+        self._known = deque(record for record in records if "question" in record[0] or "lost" in record[0])
         self.reserved = max((int(record["reserved"]) for record, _ in records if "reserved" in record), default=0)
         """The units that the run had charged, whether it used them or not."""
+        self.end = next((record for record, _ in records if "end" in record), None)
+        """The record that closes a run which has measured all it would."""
         self._on_loss: Callable[[int], None] = lambda _: None
         self._on_end: Callable[[], None] = lambda: None
 
@@ -56,25 +56,25 @@ class Journal:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if any(folder.iterdir()):
                 raise ReleaseError(f"The folder {str(folder)!r} is not empty. Name a new one, or resume what is in it.")
-            descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor = os.open(folder / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
-            raise unwritable(folder, error) from None
+            raise _unwritable(folder, error) from None
         journal = cls(_locked(os.fdopen(descriptor, "r+b"), folder))
         journal._append(_MAGIC)
         journal.write(start)
         journal.sync()
-        sync_folder(folder)
+        flush(folder)
         return journal
 
     @classmethod
     def open(cls, folder: Path) -> tuple["Journal", dict[str, Any]]:
         """The journal in a folder, and the record it begins with."""
         try:
-            file = _locked(open(folder / NAME, "r+b"), folder)  # noqa: SIM115 (it stays open)
+            file = _locked(open(folder / JOURNAL, "r+b"), folder)  # noqa: SIM115 (it stays open)
         except FileNotFoundError:
             raise ReleaseError(f"There is no run to resume in {str(folder)!r}.") from None
         except OSError as error:
-            raise unwritable(folder, error) from None
+            raise _unwritable(folder, error) from None
         try:
             (start, _), *records = _read(file, folder)
         except BaseException:
@@ -125,7 +125,7 @@ class Journal:
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise unwritable(self.folder, error) from None
+            raise _unwritable(self.folder, error) from None
 
     @property
     def folder(self) -> Path:
@@ -135,7 +135,7 @@ class Journal:
     def remove(self) -> None:
         """Delete the file, and the folder where nothing else is in it."""
         with suppress(OSError):
-            (self.folder / NAME).unlink()
+            (self.folder / JOURNAL).unlink()
             self.folder.rmdir()
 
     def close(self) -> None:
@@ -147,7 +147,7 @@ class Journal:
             self._file.write(content)
             self._file.flush()
         except OSError as error:
-            raise unwritable(self.folder, error) from None
+            raise _unwritable(self.folder, error) from None
 
 
 def _read(file: BinaryIO, folder: Path) -> list[Record]:
@@ -210,17 +210,6 @@ def _locked(file: BinaryIO, folder: Path) -> BinaryIO:
     return file
 
 
-def sync_folder(folder: Path) -> None:
-    """Return when the names in a folder are safe on disk."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def unwritable(path: Path, error: OSError) -> ReleaseError:
+def _unwritable(path: Path, error: OSError) -> ReleaseError:
     """What to say where a file cannot be written."""
-    reason = (error.strerror or "the system refused").lower()
-    return ReleaseError(f"Cannot write to {str(path)!r}: {reason}. What the run has charged stays charged.")
+    return ReleaseError(f"The run cannot be kept in {str(path)!r}: {reason(error)}. What it has charged stays charged.")

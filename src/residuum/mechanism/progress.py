@@ -34,26 +34,45 @@ class Progress:
         self._listener = progress if callable(progress) else None
         self._display: Any = None
         self._next = 0.0
+        self._counting = True
         if progress is True or (progress is None and sys.stderr.isatty()):
             self._display = _display(title)
 
     def __enter__(self) -> "Progress":
         if self._display is not None:
             self._display.start()
-            self._task = self._display.add_task("", total=1.0, rounds=0, measured="counting")
+            self._task = self._display.add_task("", total=1.0, of="counted", rounds="", measured="")
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._display is not None:
             self._display.stop()
 
+    def counting(self, share: float) -> None:
+        """Show which share of the counting is done. May be called from any thread."""
+        if self._display is not None and self._due():
+            self._display.update(self._task, completed=share)
+
     def __call__(self, report: Report) -> None:
+        """Pass a report on. From the first one on the display is about the budget, no longer about counting."""
         if self._listener is not None:
             self._listener(report)
-        if self._display is not None and (now := time.monotonic()) >= self._next:
-            self._next = now + 0.1
-            measured = " × ".join(report.measured)
-            self._display.update(self._task, completed=report.spent, rounds=report.rounds, measured=measured)
+        if self._display is None:
+            return
+        if self._counting:
+            self._counting = False
+            self._display.reset(self._task, of="of the budget", rounds="", measured="")
+        if self._due():
+            rounds, measured = f"{report.rounds} rounds", " × ".join(report.measured)
+            self._display.update(self._task, completed=report.spent, rounds=rounds, measured=measured)
+
+    def _due(self) -> bool:
+        """Whether a tenth of a second has passed since this was last so."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + 0.1
+        return True
 
 
 def _display(title: str) -> Any:
@@ -64,8 +83,8 @@ def _display(title: str) -> Any:
     return Bars(
         TextColumn(title),
         BarColumn(),
-        TaskProgressColumn("{task.percentage:>3.0f}% of the budget"),
-        TextColumn("{task.fields[rounds]} rounds"),
+        TaskProgressColumn("{task.percentage:>3.0f}% {task.fields[of]}"),
+        TextColumn("{task.fields[rounds]}"),
         TimeRemainingColumn(),
         TextColumn("{task.fields[measured]}"),
         console=Console(stderr=True),

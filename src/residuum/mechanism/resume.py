@@ -3,20 +3,24 @@
 from os import PathLike
 from pathlib import Path
 
+from residuum.data.counts import Counts
 from residuum.data.table import Table
 from residuum.errors import ReleaseError
 from residuum.mechanism import aim, batch
 from residuum.mechanism.journal import Journal
 from residuum.mechanism.progress import Listener
-from residuum.mechanism.run import Run, described
+from residuum.mechanism.run import Run
 from residuum.release import Release
+from residuum.store import load
+from residuum.store.folder import JOURNAL, MANIFEST
+from residuum.store.manifest import read_workload
 
 _MECHANISMS = {aim.MECHANISM: aim.adaptive_loop, batch.MECHANISM: batch.batch}
 
 
 def resume(
     path: str | PathLike[str],
-    table: Table,
+    table: Table | Counts | None = None,
     *,
     prior: Release | None = None,
     progress: bool | Listener | None = None,
@@ -24,7 +28,8 @@ def resume(
     """Go on with a run that was started with `output=path` and died, on the same table.
 
     What it had measured is kept and not drawn again. What it had charged beyond that, half a percent of the budget or
-    one measurement, is lost. A run that was started upon a `prior` release needs it again.
+    one measurement, is lost. A run that was started upon a `prior` release needs it again. A release that is complete
+    is simply loaded; that needs no table.
 
     >>> import numpy as np, tempfile
     >>> from residuum import Domain, Table, Workload, aim
@@ -39,9 +44,16 @@ def resume(
     ...     resume(folder, table).provenance["mechanism"]
     'AIM+GReM'
     """
-    journal, start = Journal.open(Path(path))
+    folder = Path(path)
+    if (folder / MANIFEST).exists():
+        if (folder / JOURNAL).exists():
+            Run.conclude(*Journal.open(folder), load(folder))
+        return load(folder)
+    journal, start = Journal.open(folder)
     try:
-        workload, mechanism = described(start), _MECHANISMS[start["mechanism"]]
+        if table is None:
+            raise ReleaseError(f"The run in {str(path)!r} is not complete. Give the table, so that it can go on.")
+        workload, mechanism = read_workload(start), _MECHANISMS[start["mechanism"]]
         run = Run.resume(journal, start, workload, prior)
     except KeyError:
         journal.close()

@@ -5,7 +5,6 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
 from math import inf, nextafter
@@ -13,18 +12,18 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from residuum.core import zcdp
-from residuum.core.domain import Domain
 from residuum.core.grem import Estimates
 from residuum.core.neighbours import Neighbours, Relation
 from residuum.core.workload import Workload
 from residuum.core.zcdp import Spend
 from residuum.errors import ReleaseError, ResiduumError
 from residuum.mechanism.journal import Journal
-from residuum.privacy.budget import Account, BudgetFile, Charge
+from residuum.privacy.budget import Account, BudgetFile, Charge, timestamp
 from residuum.privacy.ledger import TOTAL, Ledger
 from residuum.privacy.noise import Noise, SystemNoise
 from residuum.privacy.simulator import Simulator
 from residuum.release import Release, fingerprint
+from residuum.store import manifest, save
 
 Sampler = Literal["exact", "opendp"]
 
@@ -119,7 +118,7 @@ class Run:
             "mechanism": mechanism,
             "parameters": dict(parameters),
             "terms": asdict(terms),
-            **describe(workload),
+            **manifest.describe_workload(workload),
             "ledger": str(file.path.absolute()) if file else None,
             "prior": sorted(prior.lineage) if prior else None,
             "software": _software(),
@@ -135,6 +134,18 @@ class Run:
             raise
         return cls(terms, prior, journal, account)
 
+    @staticmethod
+    def conclude(journal: Journal, start: Mapping[str, Any], release: Release) -> None:
+        """Tidy up after a run that died when its release was saved."""
+        end = journal.end
+        if start["ledger"] is not None and end is not None:
+            terms, own = Terms(**start["terms"]), release.spends[-end["charges"] :]
+            account = _account(start, terms, journal)
+            now = timestamp()
+            account.end(int(end["end"]), [(now, spend) for spend in own[account.known :]], "finished")
+        journal.remove()
+        journal.close()
+
     @classmethod
     def resume(cls, journal: Journal, start: Mapping[str, Any], workload: Workload, prior: Release | None) -> "Run":
         """A run that goes on where its journal ends."""
@@ -142,25 +153,19 @@ class Run:
         check_prior(prior, workload, terms)
         if (sorted(prior.lineage) if prior else None) != start["prior"]:
             raise ReleaseError("The run was started upon another prior release. Resume it with that one.")
-        account = None
-        if start["ledger"] is not None:
-            file, neighbours = BudgetFile(start["ledger"]), Neighbours(terms.neighbours)
-            account = file.start(start["mechanism"], terms.rho, neighbours, str(journal.folder), start["name"])
+        account = _account(start, terms, journal) if start["ledger"] is not None else None
         return cls(terms, prior, journal, account, resumed=True)
 
     def __enter__(self) -> "Run":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        died = kind is not None
-        if died and not self._reserved and not self._resumed:
+        if kind is not None and not self._reserved and not self._resumed:
             if self._account:
                 self._account.file.withdraw(self._account.name)
             if self.journal:
                 self.journal.remove()
-        elif self._account and not died:
-            self._account.end(self.ledger.spent_units, self._pending, "finished")
-        elif self._account and not self.journal:
+        elif kind is not None and self._account and not self.journal:
             with suppress(ReleaseError):  # the error that ended the run matters more
                 self._account.end(self._reserved, self._pending, "abandoned")
         if self.journal:
@@ -179,7 +184,7 @@ class Run:
                 self.journal.write({"reserved": str(self._reserved)})
                 self.journal.sync()
         if self._account:
-            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            now = timestamp()
             new = spends[min(self._listed, len(spends)) :]  # the others are in the file already
             self._listed -= len(spends) - len(new)
             self._pending += [(now, spend) for spend in new]
@@ -189,12 +194,29 @@ class Run:
 
         Not where there is a seed: the same draws come again.
         """
-        if self.journal and self.terms.seed is None and self._reserved > self.ledger.spent_units:
+        if not self.journal or self.journal.end or self.terms.seed is not None:
+            return
+        if self._reserved > self.ledger.spent_units:
             self.ledger.forfeit(self._reserved)
             self.journal.write({"lost": str(self._reserved)})
             self.journal.sync()
 
-    def release(self, mechanism: str, estimates: Estimates, parameters: Mapping[str, Any]) -> Release:
+    def finish(self, mechanism: str, estimates: Estimates, parameters: Mapping[str, Any]) -> Release:
+        """The release, saved where the run has a folder; what it did not spend of a budget file is free again."""
+        release = self._release(mechanism, estimates, parameters)
+        units = self.ledger.spent_units
+        if self.journal:
+            if not self.journal.end:
+                self.journal.write({"end": str(units), "charges": len(self.ledger.spends)})
+                self.journal.sync()
+            save(release, self.journal.folder)
+        if self._account:
+            self._account.end(units, self._pending, "finished")
+        if self.journal:
+            self.journal.remove()
+        return release
+
+    def _release(self, mechanism: str, estimates: Estimates, parameters: Mapping[str, Any]) -> Release:
         """Everything the run leaves behind. What a prior release cost and warned of is added to it."""
         terms, prior = self.terms, self.prior
         caveats = dict.fromkeys([*(prior.provenance["caveats"] if prior else ()), self.noise.caveat])
@@ -216,6 +238,12 @@ class Run:
         )
 
 
+def _account(start: Mapping[str, Any], terms: Terms, journal: Journal) -> Account:
+    """The account that a run was started with, entered now if it died before it was."""
+    file, neighbours = BudgetFile(start["ledger"]), Neighbours(terms.neighbours)
+    return file.start(start["mechanism"], terms.rho, neighbours, str(journal.folder), start["name"])
+
+
 def check_prior(prior: Release | None, workload: Workload, terms: Terms) -> None:
     """Refuse a release that cannot be built upon."""
     if prior is None:
@@ -227,24 +255,6 @@ def check_prior(prior: Release | None, workload: Workload, terms: Terms) -> None
     for what in ("rows_per_person", "neighbours"):
         if prior.provenance.get(what) != getattr(terms, what):
             raise ReleaseError(f"A prior release needs the same {what}, or what it cost a person is not known.")
-
-
-def describe(workload: Workload) -> dict[str, Any]:
-    """A workload and its domain in what JSON has."""
-    domain = workload.domain
-    return {
-        "domain": [
-            {"name": name, "size": size} if labels is None else {"name": name, "labels": list(labels)}
-            for name, size, labels in zip(domain.names, domain.sizes, domain.labels, strict=True)
-        ],
-        "workload": [[list(gamma), weight] for gamma, weight in workload.weights.items()],
-    }
-
-
-def described(content: Mapping[str, Any]) -> Workload:
-    """The workload that `describe` described."""
-    sizes = {attribute["name"]: attribute.get("labels", attribute.get("size")) for attribute in content["domain"]}
-    return Workload(Domain(sizes), {tuple(clique): weight for clique, weight in content["workload"]})
 
 
 def _software() -> str:

@@ -106,7 +106,7 @@ class BudgetFile:
             with new._writing() as connection:
                 for table in _TABLES:
                     connection.execute(table)
-                row = (_FORMAT, total.hex(), epsilon, delta, relation, _now())
+                row = (_FORMAT, total.hex(), epsilon, delta, relation, timestamp())
                 connection.execute("INSERT INTO budget VALUES (?, ?, ?, ?, ?, ?)", row)
         except BaseException:
             os.unlink(path)
@@ -154,16 +154,16 @@ class BudgetFile:
                         f"The release asks for rho={rho}, but of the rho={self.total} of {str(self.path)!r} there is "
                         f"{rounded_down(left.numerator, left.denominator)} left. Ask for less."
                     )
-                row = (name, mechanism, folder, rho.hex(), "0", "running", _now(), None)
+                row = (name, mechanism, folder, rho.hex(), "0", "running", timestamp(), None)
                 connection.execute("INSERT INTO releases VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-            _, charged, _ = self._row(connection, name)
+            _, charged, state = self._row(connection, name)
             (known,) = connection.execute("SELECT count(*) FROM charges WHERE release = ?", [name]).fetchone()
-        return Account(self, name, int(charged), known)
+        return Account(self, name, int(charged), known, state)
 
     def charge(self, name: str, units: int, charges: Sequence[Charge], state: str = "running") -> None:
         """Put on disk how much a release has charged in all, what for as far as that is known, and its state."""
         rows = [(name, time, spend.mechanism, json.dumps(spend.clique), str(spend.units)) for time, spend in charges]
-        ended = None if state == "running" else _now()
+        ended = None if state == "running" else timestamp()
         with self._writing() as connection:
             if self._row(connection, name)[2] != "running":
                 raise ReleaseError(f"The release {name!r} has ended in the budget file {str(self.path)!r}.")
@@ -234,6 +234,7 @@ class Account:
     name: str
     charged: int
     known: int
+    state: str = "running"
 
     def charge(self, units: int, charges: Sequence[Charge]) -> None:
         """Put on disk that so many units are charged in all; it is never less than before."""
@@ -242,7 +243,8 @@ class Account:
 
     def end(self, units: int, charges: Sequence[Charge], state: str) -> None:
         """The release is "finished" or "abandoned" and has used so many units; the rest of its budget is free again."""
-        self.file.charge(self.name, units, charges, state)
+        if self.state == "running":
+            self.file.charge(self.name, units, charges, state)
 
 
 def _share(rho: str, charged: str) -> float:
@@ -251,5 +253,6 @@ def _share(rho: str, charged: str) -> float:
     return -rounded_down(-part.numerator, part.denominator)
 
 
-def _now() -> str:
+def timestamp() -> str:
+    """The time, as it is written down."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -45,12 +45,12 @@ def filled(path: Path) -> Iterator[Path]:
             place = Path(mkdtemp(prefix=_UNFINISHED, dir=path if there else path.parent))
             undo.callback(shutil.rmtree, place, ignore_errors=True)
             yield place
-            _flush(place)
+            flush(place)
             if there:
                 _move(place, path)
             else:
                 place.rename(path)
-                _flush(path.parent)
+                flush(path.parent)
     except OSError as error:
         raise ReleaseError(f"The release could not be written to {str(path)!r}: {reason(error)}.") from None
 
@@ -198,10 +198,10 @@ def _move(place: Path, path: Path) -> None:
     try:
         for name in [*FILES, MANIFEST]:
             if name == MANIFEST:
-                _flush(path)
+                flush(path)
             moved.append(path / name)
             os.replace(place / name, path / name)
-        _flush(path)
+        flush(path)
     except BaseException:
         for file in reversed(moved):
             file.unlink(missing_ok=True)
@@ -225,7 +225,7 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Have the names in a folder written to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:

@@ -116,12 +116,11 @@ def read(content: Mapping[str, Any]) -> Described:
             _take(content, "schema", lambda found: found is None or isinstance(found, dict), "entries or null")
         ),
         files=_take(content, "files", _has_files, f"size and SHA-256 of {', '.join(FILES)}"),
-        workload=_workload(content),
+        workload=read_workload(content),
     )
 
 
 def _content(release: Release) -> dict[str, Any]:
-    domain = release.domain
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -130,15 +129,33 @@ def _content(release: Release) -> dict[str, Any]:
         "provenance": _plain(release.provenance, "provenance"),
         "lineage": sorted(release.lineage),
         "schema": _plain(release.schema, "schema"),
+        **describe_workload(release.workload),
+    }
+
+
+def describe_workload(workload: Workload) -> dict[str, Any]:
+    """A workload and its domain, in what JSON has.
+
+    >>> from residuum import Domain
+    >>> describe_workload(Workload(Domain({"age": 4, "sex": ["f", "m"]}), [("age",)]))
+    {'domain': [{'name': 'age', 'size': 4}, {'name': 'sex', 'labels': ['f', 'm']}], 'workload': [[[0], 1.0]]}
+    """
+    domain = workload.domain
+    return {
         "domain": [
             {"name": name, "size": size} if labels is None else {"name": name, "labels": [*map(_label, labels)]}
             for name, size, labels in zip(domain.names, domain.sizes, domain.labels, strict=True)
         ],
-        "workload": [[list(gamma), weight] for gamma, weight in release.workload.weights.items()],
+        "workload": [[list(gamma), weight] for gamma, weight in workload.weights.items()],
     }
 
 
-def _workload(content: Mapping[str, Any]) -> Workload:
+def read_workload(content: Mapping[str, Any]) -> Workload:
+    """The workload that `describe_workload` described.
+
+    >>> read_workload({"domain": [{"name": "age", "size": 4}], "workload": [[[0], 1.0]]}).targets
+    ((0,),)
+    """
     attributes = _take(content, "domain", _has_names, "attributes with a name each, and a size or labels")
     sizes = {
         attribute["name"]: [*map(_unmarked, attribute["labels"])] if "labels" in attribute else attribute["size"]
