@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-algebra clean
+.PHONY: help demo test lint bench bench-noise bench-algebra clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -22,6 +22,9 @@ lint: $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-lint #
 
 bench: $(VENV)/.installed-bench ## Measure AIM+GReM: errors, rounds, seconds, memory, growth (about a quarter of an hour)
 	@$(BIN)/python -m bench.mechanism
+
+bench-noise: $(VENV)/.installed-bench ## Time exact noise against OpenDP's, and private runs against seeded ones
+	@$(BIN)/python -m bench.noise
 
 bench-algebra: $(VENV)/.installed-bench ## Time Decomp and Recon against Kronecker products and against copying
 	@$(BIN)/python -m bench.algebra

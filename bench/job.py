@@ -8,12 +8,13 @@ import resource
 import subprocess
 import sys
 import time
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from bench import data
-from residuum import Release, Table, Workload, aim, kernels, residual_planner
+from residuum import BudgetFile, Release, Table, Workload, aim, kernels, residual_planner
 from residuum.core import zcdp
 from residuum.core.domain import Clique
 from residuum.data.counts import Counts
@@ -37,15 +38,21 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
         return _fixed(task, table, workload)
     mechanism = {"aim": aim, "residual planner": residual_planner}[task["mechanism"]]
     first: list[float] = []
-    release = mechanism(
-        table,
-        workload,
-        epsilon=task["epsilon"],
-        delta=DELTA,
-        seed=task.get("seed", 0),
-        progress=lambda _: first.append(time.perf_counter()) if not first else None,
-    )
-    finished = time.perf_counter()
+    with TemporaryDirectory() as folder:
+        kept = {}
+        if task.get("on disk"):
+            kept = {"output": f"{folder}/release", "ledger": f"{folder}/people.budget"}
+            BudgetFile.create(kept["ledger"], epsilon=task["epsilon"], delta=DELTA)
+        release = mechanism(
+            table,
+            workload,
+            epsilon=task["epsilon"],
+            delta=DELTA,
+            seed=task.get("seed", 0),
+            progress=lambda _: first.append(time.perf_counter()) if not first else None,
+            **kept,
+        )
+        finished = time.perf_counter()
     result = {
         "seconds": finished - started,
         "before first round": (first or [finished])[0] - started,

@@ -39,7 +39,8 @@ class Journal:
     `on_end` once, when the last known answer has been given: at `begin` where there is none.
     """
 
-    def __init__(self, file: BinaryIO, records: Sequence[Record] = ()) -> None:
+    def __init__(self, folder: Path, file: BinaryIO, records: Sequence[Record] = ()) -> None:
+        self.folder = folder
         self._file = file
         self._known = deque(record for record in records if "question" in record[0] or "lost" in record[0])
         self.reserved = max((int(record["reserved"]) for record, _ in records if "reserved" in record), default=0)
@@ -59,7 +60,7 @@ class Journal:
             descriptor = os.open(folder / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
             raise _unwritable(folder, error) from None
-        journal = cls(_locked(os.fdopen(descriptor, "r+b"), folder))
+        journal = cls(folder, _locked(os.fdopen(descriptor, "r+b"), folder))
         journal._append(_MAGIC)
         journal.write(start)
         journal.sync()
@@ -80,7 +81,7 @@ class Journal:
         except BaseException:
             file.close()
             raise
-        return cls(file, records), start
+        return cls(folder, file, records), start
 
     def begin(self, on_loss: Callable[[int], None], on_end: Callable[[], None]) -> None:
         """Get ready to answer, telling these of losses and of the end of what is known."""
@@ -126,11 +127,6 @@ class Journal:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise _unwritable(self.folder, error) from None
-
-    @property
-    def folder(self) -> Path:
-        """Where it is kept."""
-        return Path(self._file.name).parent
 
     def remove(self) -> None:
         """Delete the file, and the folder where nothing else is in it."""
