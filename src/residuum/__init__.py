@@ -25,6 +25,7 @@ from residuum.release import Marginal, Release
 
 if TYPE_CHECKING:
     from residuum.data.schema import Schema
+    from residuum.data.sources import read
 
 __all__ = [
     "BudgetExceeded",
@@ -46,12 +47,13 @@ __all__ = [
     "aim",
     "decompose",
     "decompose_all",
+    "read",
     "reconstruct",
     "reconstruct_all",
     "residual_planner",
 ]
 
-_LATER = {"Schema": "residuum.data.schema"}
+_LATER = {"Schema": "residuum.data.schema", "read": "residuum.data.sources"}
 """Names whose modules bring in engines, and so are imported when first asked for."""
 
 
