@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-algebra clean
+.PHONY: help demo test lint bench bench-algebra bench-read clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -25,6 +25,9 @@ bench: $(VENV)/.installed-bench ## Measure AIM+GReM: errors, rounds, seconds, me
 
 bench-algebra: $(VENV)/.installed-bench ## Time Decomp and Recon against Kronecker products and against copying
 	@$(BIN)/python -m bench.algebra
+
+bench-read: $(VENV)/.installed-bench ## Time how 10 million rows of Parquet become codes, and the memory that takes
+	@$(BIN)/python -m bench.read
 
 clean: ## Remove the virtual environment and everything compiled
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
