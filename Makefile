@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-noise bench-algebra clean
+.PHONY: help demo test lint bench bench-noise bench-algebra bench-read clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -28,6 +28,9 @@ bench-noise: $(VENV)/.installed-bench ## Time exact noise against OpenDP's, and 
 
 bench-algebra: $(VENV)/.installed-bench ## Time Decomp and Recon against Kronecker products and against copying
 	@$(BIN)/python -m bench.algebra
+
+bench-read: $(VENV)/.installed-bench ## Time how 10 million rows of Parquet become codes, and the memory that takes
+	@$(BIN)/python -m bench.read
 
 clean: ## Remove the virtual environment and everything compiled
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -3,18 +3,32 @@
 The names below are the public ones. Importing them does no work and compiles nothing.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from residuum.core.domain import Domain
 from residuum.core.grem import Estimates, NoisyMarginal, NoisyResidual
 from residuum.core.residuals import decompose, decompose_all, reconstruct, reconstruct_all
 from residuum.core.workload import Workload
 from residuum.data.table import Table
-from residuum.errors import BudgetExceeded, DomainError, ReleaseError, ResiduumError, WorkloadError
+from residuum.errors import (
+    BudgetExceeded,
+    DomainError,
+    ReleaseError,
+    ResiduumError,
+    SchemaError,
+    SourceError,
+    WorkloadError,
+)
 from residuum.mechanism.aim import aim
 from residuum.mechanism.batch import residual_planner
 from residuum.mechanism.resume import resume
 from residuum.privacy.budget import BudgetFile
 from residuum.release import Marginal, Release
 from residuum.store import load, save
+
+if TYPE_CHECKING:
+    from residuum.data.schema import Schema
+    from residuum.data.sources import read
 
 __all__ = [
     "BudgetExceeded",
@@ -28,6 +42,9 @@ __all__ = [
     "Release",
     "ReleaseError",
     "ResiduumError",
+    "Schema",
+    "SchemaError",
+    "SourceError",
     "Table",
     "Workload",
     "WorkloadError",
@@ -35,9 +52,21 @@ __all__ = [
     "decompose",
     "decompose_all",
     "load",
+    "read",
     "reconstruct",
     "reconstruct_all",
     "residual_planner",
     "resume",
     "save",
 ]
+
+_LATER = {"Schema": "residuum.data.schema", "read": "residuum.data.sources"}
+"""Names whose modules bring in engines, and so are imported when first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'residuum' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LATER[name]), name)

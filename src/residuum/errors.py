@@ -16,6 +16,14 @@ class DomainError(ResiduumError):
     """Attributes, sizes, labels or array shapes that do not fit together."""
 
 
+class SchemaError(ResiduumError):
+    """A schema that does not say what it should, or that its owner has not confirmed."""
+
+
+class SourceError(ResiduumError):
+    """A file, a database or a frame that cannot be read with a schema."""
+
+
 class WorkloadError(ResiduumError):
     """A clique or a weight that a workload cannot take, or a marginal outside its closure."""
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from importlib.metadata import version
 from math import inf, nextafter
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -121,7 +120,7 @@ class Run:
             **manifest.describe_workload(workload),
             "ledger": str(file.path.absolute()) if file else None,
             "prior": sorted(prior.lineage) if prior else None,
-            "software": _software(),
+            "software": manifest.software(),
         }
         folder = Path(output) if output is not None else None
         journal = Journal.create(folder, start) if folder else None
@@ -222,7 +221,7 @@ class Run:
         caveats = dict.fromkeys([*(prior.provenance["caveats"] if prior else ()), self.noise.caveat])
         provenance = {
             "mechanism": mechanism,
-            "software": _software(),
+            "software": manifest.software(),
             **asdict(terms),
             **parameters,
             "unspent": self.ledger.remaining,
@@ -255,7 +254,3 @@ def check_prior(prior: Release | None, workload: Workload, terms: Terms) -> None
     for what in ("rows_per_person", "neighbours"):
         if prior.provenance.get(what) != getattr(terms, what):
             raise ReleaseError(f"A prior release needs the same {what}, or what it cost a person is not known.")
-
-
-def _software() -> str:
-    return f"residuum {version('residuum')}"

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
-from importlib.metadata import version
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -124,13 +123,24 @@ def _content(release: Release) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "written_by": f"residuum {version('residuum')}",
+        "written_by": software(),
         "rho": float(release.rho),
         "provenance": _plain(release.provenance, "provenance"),
         "lineage": sorted(release.lineage),
         "schema": _plain(release.schema, "schema"),
         **describe_workload(release.workload),
     }
+
+
+def software() -> str:
+    """The program and its version.
+
+    >>> software().split()[0]
+    'residuum'
+    """
+    from importlib.metadata import version  # it takes a while to import
+
+    return f"residuum {version('residuum')}"
 
 
 def describe_workload(workload: Workload) -> dict[str, Any]:
