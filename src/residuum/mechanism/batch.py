@@ -69,7 +69,8 @@ def residual_planner(
         epsilon, delta, rho, rows_per_person=rows_per_person, neighbours=neighbours, seed=seed, noise=noise
     )
     parameters = {"objective": objective}
-    with Run.start(MECHANISM, terms, workload, parameters, prior=prior, output=output, ledger=ledger) as run:
+    origin = getattr(table, "origin", None)  # what is no table is refused later
+    with Run.start(MECHANISM, terms, workload, parameters, origin, prior, output, ledger) as run:
         return batch(run, table, workload, objective=objective, progress=progress)
 
 

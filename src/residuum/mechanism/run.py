@@ -15,6 +15,7 @@ from residuum.core.grem import Estimates
 from residuum.core.neighbours import Neighbours, Relation
 from residuum.core.workload import Workload
 from residuum.core.zcdp import Spend
+from residuum.data.origin import Origin
 from residuum.errors import ReleaseError, ResiduumError
 from residuum.mechanism.journal import Journal
 from residuum.privacy.budget import Account, BudgetFile, Charge, timestamp
@@ -84,8 +85,9 @@ class Run:
         journal: Journal | None = None,
         account: Account | None = None,
         resumed: bool = False,
+        origin: Origin | None = None,
     ) -> None:
-        self.terms, self.prior, self.journal = terms, prior, journal
+        self.terms, self.prior, self.journal, self.origin = terms, prior, journal, origin
         self.neighbours = Neighbours(terms.neighbours)
         self.noise = terms.source(prior)
         self._account, self._resumed = account, resumed
@@ -103,13 +105,14 @@ class Run:
         terms: Terms,
         workload: Workload,
         parameters: Mapping[str, Any],
-        *,
+        origin: Origin | None = None,
         prior: Release | None = None,
         output: str | os.PathLike[str] | None = None,
         ledger: str | os.PathLike[str] | BudgetFile | None = None,
     ) -> "Run":
         """A new run. With `output`, a folder, it can be resumed; with `ledger`, a budget file, that is charged."""
         check_prior(prior, workload, terms)
+        check_origin(origin, terms)
         file = BudgetFile(ledger) if isinstance(ledger, str | os.PathLike) else ledger
         name = secrets.token_hex(8)
         start = {
@@ -120,6 +123,7 @@ class Run:
             **manifest.describe_workload(workload),
             "ledger": str(file.path.absolute()) if file else None,
             "prior": sorted(prior.lineage) if prior else None,
+            "origin": asdict(origin) if origin else None,
             "software": manifest.software(),
         }
         folder = Path(output) if output is not None else None
@@ -131,7 +135,7 @@ class Run:
             if journal:
                 journal.remove()
             raise
-        return cls(terms, prior, journal, account)
+        return cls(terms, prior, journal, account, origin=origin)
 
     @staticmethod
     def conclude(journal: Journal, start: Mapping[str, Any], release: Release) -> None:
@@ -153,7 +157,7 @@ class Run:
         if (sorted(prior.lineage) if prior else None) != start["prior"]:
             raise ReleaseError("The run was started upon another prior release. Resume it with that one.")
         account = _account(start, terms, journal) if start["ledger"] is not None else None
-        return cls(terms, prior, journal, account, resumed=True)
+        return cls(terms, prior, journal, account, resumed=True, origin=origin_of(start))
 
     def __enter__(self) -> "Run":
         return self
@@ -234,6 +238,7 @@ class Run:
             (*(prior.spends if prior else ()), *self.ledger.spends),
             provenance,
             frozenset({fingerprint(estimates), self.noise.name}) | (prior.lineage if prior else frozenset()),
+            self.origin.schema if self.origin else None,
         )
 
 
@@ -241,6 +246,20 @@ def _account(start: Mapping[str, Any], terms: Terms, journal: Journal) -> Accoun
     """The account that a run was started with, entered now if it died before it was."""
     file, neighbours = BudgetFile(start["ledger"]), Neighbours(terms.neighbours)
     return file.start(start["mechanism"], terms.rho, neighbours, str(journal.folder), start["name"])
+
+
+def origin_of(start: Mapping[str, Any]) -> Origin | None:
+    """Where the table of a run came from, as its journal has it."""
+    return Origin(**start["origin"]) if start.get("origin") else None
+
+
+def check_origin(origin: Origin | None, terms: Terms) -> None:
+    """Refuse terms that protect people with fewer rows than the schema lets them have."""
+    if origin and terms.rows_per_person < origin.rows_per_person:
+        raise ResiduumError(
+            f"The schema keeps up to {origin.rows_per_person} rows of a person, and the budget is for "
+            f"{terms.rows_per_person}. Say rows_per_person={origin.rows_per_person}."
+        )
 
 
 def check_prior(prior: Release | None, workload: Workload, terms: Terms) -> None:
