@@ -78,8 +78,7 @@ def batch(
     run: Run, table: Table | Counts, workload: Workload, *, objective: Objective, progress: bool | Listener | None
 ) -> Release:
     """The method itself, for a run that was started or is resumed."""
-    counts = 0 if isinstance(table, Counts) else counting(workload, in_turn=True)
-    check_memory(workload, counts + 8 * cells_of(workload) + measuring(workload))  # the second are the estimates
+    check_memory(workload, memory(workload, counted=isinstance(table, Counts)))
     ledger = run.ledger
     with Progress(progress, MECHANISM) as report:
         plan = planner.plan(workload, ledger.remaining, objective, run.neighbours)
@@ -95,6 +94,17 @@ def batch(
             estimates.absorb(residual)
             report(Report(ledger.spent / ledger.rho, done, workload.domain.name(tau)))
     return run.finish(MECHANISM, estimates, {"objective": objective, "duality_gap": plan.gap})
+
+
+def memory(workload: Workload, *, counted: bool = False) -> int:
+    """How many bytes the method takes: for counts, unless they are there, for estimates, and to measure.
+
+    >>> from residuum import Domain
+    >>> memory(Workload.all_kway(Domain({"a": 300, "b": 300, "c": 300}), 3)) // 2**20
+    1572
+    """
+    counts = 0 if counted else counting(workload, in_turn=True)
+    return counts + 8 * cells_of(workload) + measuring(workload)
 
 
 def _ahead(sigma2: Mapping[Clique, float], costs: list[float]) -> Iterator[tuple[Clique, float, float]]:

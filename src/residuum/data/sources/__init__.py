@@ -40,6 +40,18 @@ def read(source: Any, schema: Schema, *, query: str | None = None) -> Table:
     return Table(domain, columns, Origin(schema.to_dict(), path, query))
 
 
+def check(source: Any, schema: Schema, *, query: str | None = None) -> None:
+    """Make sure that a source has the columns of a schema, and no others that the schema does not leave out.
+
+    >>> check("nowhere.csv", Schema.parse("columns: {sex: {kind: boolean}}"))
+    Traceback (most recent call last):
+    ...
+    residuum.errors.SourceError: No file at 'nowhere.csv'.
+    """
+    with opened(source, schema.csv, query) as (_, relation):
+        _fields(relation, schema)
+
+
 @contextmanager
 def opened(source: Any, dialect: Csv | None = None, query: str | None = None) -> Iterator[tuple[Engine, Relation]]:
     """An engine and a source as a relation in it; `dialect` tells how a CSV file is written."""
