@@ -128,28 +128,31 @@ class Release:
         )
         domain = self.domain
         gamma = domain.clique(asked)
+        stderr, unmeasured = self.noise(gamma)
+        order = [gamma.index(domain.clique(attribute)[0]) for attribute in asked]
+        sizes = domain.shape(gamma)
+        values = np.ascontiguousarray(self.estimates.marginal(gamma).transpose(order))
+        return Marginal(
+            tuple(domain.names[gamma[k]] for k in order),
+            values.reshape([sizes[k] for k in order]),
+            stderr,
+            unmeasured,
+            tuple(domain.labels[gamma[k]] for k in order),
+        )
+
+    def noise(self, attributes: Iterable[str | int] | str | int) -> tuple[float, tuple[tuple[str, ...], ...]]:
+        """The `noise_stderr` of a marginal and its components that are `unmeasured`, without its values."""
+        domain = self.domain
+        gamma = domain.clique(attributes)
         if gamma not in self.workload:
             raise ReleaseError(
                 f"The release holds no marginal over {', '.join(map(repr, domain.name(gamma)))}. "
                 "Ask for attributes that one of the workload's cliques contains together."
             )
-        order = [gamma.index(domain.clique(attribute)[0]) for attribute in asked]
         sizes = domain.shape(gamma)
-        variance, unmeasured = 0.0, []
-        for tau in subsets(gamma):
-            precision = self.estimates.precision(tau)
-            if precision > 0:
-                variance += v(tau, gamma, sizes) / precision
-            else:
-                unmeasured.append(domain.name(tau))
-        values = np.ascontiguousarray(self.estimates.marginal(gamma).transpose(order))
-        return Marginal(
-            tuple(domain.names[gamma[k]] for k in order),
-            values.reshape([sizes[k] for k in order]),
-            sqrt(variance),
-            tuple(unmeasured),
-            tuple(domain.labels[gamma[k]] for k in order),
-        )
+        precisions = {tau: self.estimates.precision(tau) for tau in subsets(gamma)}
+        variance = sum(v(tau, gamma, sizes) / precision for tau, precision in precisions.items() if precision > 0)
+        return sqrt(variance), tuple(domain.name(tau) for tau, precision in precisions.items() if not precision > 0)
 
     def combine(self, other: "Release") -> "Release":
         """One release from two of the same table and workload: every residual averaged by precision.

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from residuum import BudgetExceeded, Workload, aim
 from residuum.cli import app, demo
+from residuum.cli.page import number
 from residuum.data.sample import people
 
 
@@ -23,9 +24,9 @@ def printed(write, encoding="utf-8", width=80):
     return received.getvalue().decode(encoding)
 
 
-def one(console, marginal, release):
+def one(console, marginal):
     page = demo.Page(console)
-    page.marginal(marginal, release)
+    page.marginal(marginal)
     page.turn()
 
 
@@ -69,14 +70,14 @@ def test_a_narrow_terminal_without_unicode_cuts_nothing_off():
 
 def test_intervals_are_those_of_the_noise(release):
     marginal = release.marginal(("sex",))
-    text = printed(lambda console: one(console, marginal, release))
+    text = printed(lambda console: one(console, marginal))
     half = 1.96 * marginal.noise_stderr
     assert text.count(f"± {half:.2f}" if half < 1 else f"± {half:.1f}") == 2
 
 
 def test_axes_come_in_the_order_asked_for(release):
     marginal = release.marginal(("marital", "age"))
-    text = printed(lambda console: one(console, marginal, release), width=200)
+    text = printed(lambda console: one(console, marginal), width=200)
     single = next(line for line in text.splitlines() if "single" in line)
     shown = [float(number.replace(",", "")) for number in re.findall(r"(-?[\d,.]+) ±", single)]
     assert np.allclose(shown, marginal.values[0], atol=0.51)
@@ -85,9 +86,9 @@ def test_axes_come_in_the_order_asked_for(release):
 def test_what_was_never_measured_is_said(release):
     marginal = release.marginal(("age", "marital"))
     assert not marginal.unmeasured
-    assert "Never measured" not in printed(lambda console: one(console, marginal, release))
+    assert "Never measured" not in printed(lambda console: one(console, marginal))
     lacking = replace(marginal, unmeasured=((), ("age", "marital")))
-    text = printed(lambda console: one(console, lacking, release))
+    text = printed(lambda console: one(console, lacking))
     assert "Never measured and taken as zero: total, age × marital." in text
     assert "noise only" in text
 
@@ -107,7 +108,7 @@ def test_true_error_is_the_average_over_the_marginals(release):
     [(-0.3, 20, "0"), (12345.6, 20, "12,346"), (-0.04, 3, "0.0"), (-7.26, 3, "-7.3"), (0.123, 0.5, "0.12")],
 )
 def test_numbers_have_the_digits_that_the_noise_leaves(value, half, text):
-    assert demo._number(value, half) == text
+    assert number(value, half) == text
 
 
 @pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf"])

@@ -223,7 +223,7 @@ class TestStarting:
         ((_, start, *nothing), _), *records = written
         assert nothing == []
         assert set(start) == {
-            "name", "mechanism", "parameters", "terms", "domain", "workload", "ledger", "prior", "software"
+            "name", "mechanism", "parameters", "terms", "domain", "workload", "ledger", "origin", "prior", "software"
         }  # fmt: skip
         answered = [arguments for arguments, _ in records if "question" in arguments[1]]
         others = [set(arguments[1]) for arguments, _ in records if "question" not in arguments[1]]

@@ -1,17 +1,16 @@
 """Release marginals of a sample of made-up people and show some of them, as a user would on a table of real ones."""
 
-from collections.abc import Sequence
-from math import exp
+from pathlib import Path
 from time import perf_counter
+from typing import Annotated
 
 import numpy as np
-from rich import box
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table as Grid
-from rich.text import Text
+import typer
+from rich.console import Console
 
-from residuum import Marginal, Release, Table, Workload, aim
+from residuum import Release, Table, Workload, aim
+from residuum.cli.common import new_app, shown_path
+from residuum.cli.page import Page, factor
 from residuum.core.zcdp import budget
 from residuum.data.counts import Counts
 from residuum.data.sample import people
@@ -21,11 +20,45 @@ ORDER = 3
 SHOWN = (("education",), ("age", "marital"), ("income", "housing"))
 """What to print of the release; the age and marital status of the sample are strongly tied."""
 
+app = new_app()
+
+
+@app.command()
+def demo(
+    epsilon: Annotated[float, typer.Option(help="The privacy budget, with delta = 1e-9.")] = 1.0,
+    write: Annotated[
+        Path | None,
+        typer.Option("--write", metavar="DIR", help="Write people.csv and schema.yaml to a new folder instead."),
+    ] = None,
+) -> None:
+    """Release statistics of made-up people, and show some of them.
+
+    With --write it releases nothing. It writes a file of made-up people and the schema that their owner would have
+    confirmed, to try the other commands with.
+
+    \b
+    Examples:
+      residuum demo
+      residuum demo --epsilon 0.5
+      residuum demo --write tour
+    """
+    if write is None:
+        show(epsilon=epsilon)
+        return
+    from residuum.cli import tour
+
+    tour.write(write)
+    csv, schema = (shown_path(write / name) for name in (tour.PEOPLE, tour.SCHEMA))
+    page = Page()
+    page.text(f"Wrote {csv}, made-up people, and {schema}, which declares their columns. Next:")
+    page.commands(f"residuum release {csv} --schema {schema} --epsilon 1 --delta 1e-9")
+    page.turn()
+
 
 def show(console: Console | None = None, *, epsilon: float = 1.0, rows: int = 50_000) -> None:
     """Run the demonstration. Nothing of the release is printed before all of it is ready."""
     budget(epsilon, DELTA)  # a wrong epsilon is told before anything else is
-    page = Page(console or Console())
+    page = Page(console)
     table = people(rows)
     workload = Workload.all_kway(table.domain, ORDER)
     page.text(f"\n{rows:,} made-up people with {len(table.domain)} attributes stand in for a private table.")
@@ -34,7 +67,7 @@ def show(console: Console | None = None, *, epsilon: float = 1.0, rows: int = 50
     release = aim(table, workload, epsilon=epsilon, delta=DELTA)
     seconds = perf_counter() - started
     marginals = [release.marginal(attributes) for attributes in SHOWN]
-    incomplete = sum(bool(release.marginal(gamma).unmeasured) for gamma in workload.targets)
+    incomplete = sum(bool(release.noise(gamma)[1]) for gamma in workload.targets)
     error = true_error(release, table)
 
     page.head("What was released")
@@ -47,7 +80,7 @@ def show(console: Console | None = None, *, epsilon: float = 1.0, rows: int = 50
     page.text(f"epsilon = {epsilon:g}, delta = {DELTA:g} (rho = {release.rho:.4g})", style="bold")
     page.text(
         "Whether any one person is in the table or not changes the probability of any result "
-        f"by a factor of at most {_factor(epsilon)}, give or take {DELTA:g}."
+        f"by a factor of at most {factor(epsilon)}, give or take {DELTA:g}."
     )
     for caveat in release.provenance["caveats"]:
         page.text(f"Caveat: {caveat}.", style="yellow")
@@ -57,7 +90,7 @@ def show(console: Console | None = None, *, epsilon: float = 1.0, rows: int = 50
         "A count may fall below zero: cutting it off there would bias the sums."
     )
     for marginal in marginals:
-        page.marginal(marginal, release)
+        page.marginal(marginal)
     if incomplete:
         page.text(
             f"\n{incomplete} of the {len(workload.targets)} marginals have a component that was never measured. "
@@ -67,8 +100,9 @@ def show(console: Console | None = None, *, epsilon: float = 1.0, rows: int = 50
     page.text(
         f"The true average L1 error is {error:.3f}: what a marginal's counts are off by, added up and divided by "
         f"the {rows:,} people, on average over all {len(workload.targets)} marginals. "
-        "On a real table this number would have to stay secret.\n"
+        "On a real table this number would have to stay secret."
     )
+    page.text("\nTo do the same with a file: residuum demo --write tour\n")
     try:
         page.turn()
     except KeyboardInterrupt:
@@ -82,59 +116,3 @@ def true_error(release: Release, table: Table) -> float:
         np.abs(release.marginal(gamma).values - counts.marginal(gamma)).sum() for gamma in release.workload.targets
     ]
     return float(np.mean(errors)) / max(1, table.columns.shape[1])
-
-
-class Page:
-    """A terminal to write on, in plain ASCII where its encoding demands that."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._parts: list[RenderableType] = []
-        unicode = console.encoding.startswith("utf")
-        self._within, self._times = ("±", "×") if unicode else ("+/-", "x")
-
-    def head(self, text: str) -> None:
-        """A heading."""
-        self.text(f"\n{text}", "bold cyan")
-
-    def text(self, text: str, style: str = "") -> None:
-        """A paragraph."""
-        self._parts.append(Text(text, style))
-
-    def marginal(self, marginal: Marginal, release: Release) -> None:
-        """A marginal over one or two attributes, each count with the 95% interval of its noise."""
-        domain, half = release.domain, 1.96 * marginal.noise_stderr
-        labels = [[str(x) for x in domain.labels[i] or range(domain.sizes[i])] for i in _places(marginal, release)]
-        columns = labels[1] if len(labels) > 1 else ["people"]
-        grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        grid.add_column(f" {self._times} ".join(marginal.attributes), overflow="fold")
-        for column in columns:
-            grid.add_column(column, justify="right", overflow="fold")
-        for label, counts in zip(labels[0], marginal.values.reshape(-1, len(columns)), strict=True):
-            grid.add_row(label, *(f"{_number(count, half)} {self._within} {_number(half, half)}" for count in counts))
-        self._parts.append(Padding(grid, (1, 0, 0, 2), expand=False))
-        if marginal.unmeasured:
-            parts = ", ".join(f" {self._times} ".join(part) or "total" for part in marginal.unmeasured)
-            self.text(
-                f"Never measured and taken as zero: {parts}. The interval covers the noise only, not this.", "yellow"
-            )
-
-    def turn(self) -> None:
-        """Print what has been written, all at once."""
-        parts, self._parts = self._parts, []
-        self._console.print(Group(*parts))
-
-
-def _places(marginal: Marginal, release: Release) -> Sequence[int]:
-    return [release.domain.names.index(name) for name in marginal.attributes]
-
-
-def _number(value: float, half: float) -> str:
-    """As many digits as the interval makes sense of, and no minus before a zero."""
-    digits = 0 if half >= 10 else 1 if half >= 1 else 2
-    return f"{round(value, digits) + 0.0:,.{digits}f}"
-
-
-def _factor(epsilon: float) -> str:
-    power = f"e^{epsilon:g}"
-    return f"{power} = {exp(epsilon):.3g}" if 0.01 <= epsilon < 700 else power

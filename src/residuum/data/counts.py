@@ -38,7 +38,7 @@ class Counts:
     def __init__(self, table: Table, workload: Workload, *, in_turn: bool = False, watch: Watch | None = None) -> None:
         _same_domain(table, workload)
         check_memory(workload, counting(workload, in_turn=in_turn))
-        self.workload = workload
+        self.workload, self.origin = workload, table.origin
         self.layout = Layout(workload, _DENSE if in_turn else None)
         self.cells: NDArray[np.int32] = sweep(table, self.layout, watch or (lambda _: None))
         self._table: Table | None = table
@@ -123,7 +123,7 @@ class Counts:
     def _ready(cls, layout: Layout, cells: NDArray[np.int32]) -> "Counts":
         counts = cls.__new__(cls)
         counts.workload, counts.layout, counts.cells = layout.workload, layout, cells
-        counts._table, counts._large, counts._ahead = None, [], {}
+        counts._table, counts._large, counts._ahead, counts.origin = None, [], {}, None
         return counts
 
     def marginal(self, gamma: Clique) -> NDArray[np.int32]:

@@ -101,13 +101,24 @@ class Differences:
             self._norms[k] = cells.sum(dtype=np.int64)
 
 
+def keeping(workload: Workload) -> int:
+    """How many bytes it takes to count the marginals of a workload and to keep and measure their differences.
+
+    >>> from residuum import Domain
+    >>> keeping(Workload.all_kway(Domain({"a": 300, "b": 300, "c": 300}), 3)) // 2**20
+    1548
+    """
+    cells = cells_of(workload)
+    return max(counting(workload), (12 if cells <= _WIDE_CELLS else 4) * cells + measuring(workload))
+
+
 def _check_memory(workload: Workload, wide: bool, counted: bool) -> None:
     """Refuse what would not fit: the differences, and the counts beside them where they stay and are not there yet."""
-    cells = cells_of(workload)
     if counted:
-        check_memory(workload, (8 if wide else 4) * cells + measuring(workload), " beside the counts given")
+        needed = (8 if wide else 4) * cells_of(workload) + measuring(workload)
+        check_memory(workload, needed, " beside the counts given")
     else:
-        check_memory(workload, max(counting(workload), (12 if wide else 4) * cells + measuring(workload)))
+        check_memory(workload, keeping(workload))
 
 
 def _fraction_bits(wide: bool, sigma: float, sizes: list[int]) -> NDArray[np.int64]:

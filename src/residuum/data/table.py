@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from residuum.core.domain import Domain
+from residuum.data.origin import Origin
 from residuum.errors import DomainError
 
 MOST_ROWS = 2**31 - 1
@@ -22,6 +23,8 @@ class Table:
 
     domain: Domain
     columns: NDArray[np.unsignedinteger]
+    origin: Origin | None = None
+    """How the table was read, where that is known."""
 
     @classmethod
     def from_codes(cls, codes: Any, domain: Domain) -> "Table":

@@ -1,4 +1,4 @@
-"""YAML as the schema file uses it: every scalar is text, and the schema says what it means.
+"""YAML as the files of a release use it: every scalar is text, and what is expected says what it means.
 
 So `no` is the value "no" and not a boolean, `007` keeps its zeros, and `12:30` is no number in base 60.
 """
@@ -8,7 +8,7 @@ from typing import Any
 from yaml import BaseLoader, MappingNode, MarkedYAMLError, Node, YAMLError, dump
 from yaml.events import AliasEvent
 
-from residuum.errors import SchemaError
+from residuum.errors import ResiduumError, SchemaError
 
 
 class _Loader(BaseLoader):
@@ -32,8 +32,8 @@ class _Loader(BaseLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def parse(text: str) -> Any:
-    """Maps, lists and texts from YAML.
+def parse(text: str, what: str = "The schema", error: type[ResiduumError] = SchemaError) -> Any:
+    """Maps, lists and texts from YAML; `what` is the file's name in the `error` that is raised where it is none.
 
     >>> parse("answers: [yes, no, 007]")
     {'answers': ['yes', 'no', '007']}
@@ -42,14 +42,14 @@ def parse(text: str) -> Any:
     try:
         loader = _Loader(text)
         return loader.get_single_data()
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+    except MarkedYAMLError as found:
+        mark = found.problem_mark or found.context_mark
         place = f" in line {mark.line + 1}" if mark else ""
-        raise SchemaError(f"The schema is not valid YAML{place}: {error.problem or error.context}.") from None
+        raise error(f"{what} is not valid YAML{place}: {found.problem or found.context}.") from None
     except YAMLError:
-        raise SchemaError("The schema is not valid YAML: it has a character that YAML does not allow.") from None
+        raise error(f"{what} is not valid YAML: it has a character that YAML does not allow.") from None
     except (RecursionError, ValueError, TypeError):
-        raise SchemaError("The schema is not valid YAML, or nested too deeply.") from None
+        raise error(f"{what} is not valid YAML, or nested too deeply.") from None
     finally:
         if loader is not None:
             loader.dispose()

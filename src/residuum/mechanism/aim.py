@@ -88,7 +88,8 @@ def aim(
         epsilon, delta, rho, rows_per_person=rows_per_person, neighbours=neighbours, seed=seed, noise=noise
     )
     parameters = {"allocation": allocation, "min_share": min_share}
-    with Run.start(MECHANISM, terms, workload, parameters, prior=prior, output=output, ledger=ledger) as run:
+    origin = getattr(table, "origin", None)  # what is no table is refused later
+    with Run.start(MECHANISM, terms, workload, parameters, origin, prior, output, ledger) as run:
         return adaptive_loop(run, table, workload, allocation=allocation, min_share=min_share, progress=progress)
 
 

@@ -70,7 +70,8 @@ def residual_planner(
         epsilon, delta, rho, rows_per_person=rows_per_person, neighbours=neighbours, seed=seed, noise=noise
     )
     parameters = {"objective": objective}
-    with Run.start(MECHANISM, terms, workload, parameters, prior=prior, output=output, ledger=ledger) as run:
+    origin = getattr(table, "origin", None)  # what is no table is refused later
+    with Run.start(MECHANISM, terms, workload, parameters, origin, prior, output, ledger) as run:
         return batch(run, table, workload, objective=objective, progress=progress)
 
 
@@ -78,8 +79,7 @@ def batch(
     run: Run, table: Table | Counts, workload: Workload, *, objective: Objective, progress: bool | Listener | None
 ) -> Release:
     """The method itself, for a run that was started or is resumed."""
-    counts = 0 if isinstance(table, Counts) else counting(workload, in_turn=True)
-    check_memory(workload, counts + 8 * cells_of(workload) + measuring(workload))  # the second are the estimates
+    check_memory(workload, memory(workload, counted=isinstance(table, Counts)))
     ledger = run.ledger
     with Progress(progress, MECHANISM) as report:
         plan = planner.plan(workload, ledger.remaining, objective, run.neighbours)
@@ -95,6 +95,17 @@ def batch(
             estimates.absorb(residual)
             report(Report(ledger.spent / ledger.rho, done, workload.domain.name(tau)))
     return run.finish(MECHANISM, estimates, {"objective": objective, "duality_gap": plan.gap})
+
+
+def memory(workload: Workload, *, counted: bool = False) -> int:
+    """How many bytes the method takes: for counts, unless they are there, for estimates, and to measure.
+
+    >>> from residuum import Domain
+    >>> memory(Workload.all_kway(Domain({"a": 300, "b": 300, "c": 300}), 3)) // 2**20
+    1572
+    """
+    counts = 0 if counted else counting(workload, in_turn=True)
+    return counts + 8 * cells_of(workload) + measuring(workload)
 
 
 def _ahead(sigma2: Mapping[Clique, float], costs: list[float]) -> Iterator[tuple[Clique, float, float]]:

@@ -112,6 +112,11 @@ class Journal:
         """Whether answers are left that the journal knows."""
         return bool(self._known)
 
+    @property
+    def answers(self) -> int:
+        """How many answers are left that the journal knows."""
+        return sum("question" in record for record, _ in self._known)
+
     def once(self, question: dict[str, Any], draw: Callable[[], Arrays]) -> Arrays:
         """The answer to a question, from the journal where it is known; else it is drawn and written down."""
         if not self._known and not self.end:

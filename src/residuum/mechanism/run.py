@@ -13,7 +13,8 @@ from residuum.core.grem import Estimates
 from residuum.core.neighbours import Neighbours
 from residuum.core.workload import Workload
 from residuum.core.zcdp import Spend
-from residuum.errors import ReleaseError
+from residuum.data.origin import Origin
+from residuum.errors import ReleaseError, ResiduumError
 from residuum.mechanism.anneal import WORTHWHILE
 from residuum.mechanism.journal import Journal
 from residuum.mechanism.terms import Terms
@@ -40,8 +41,9 @@ class Run:
         journal: Journal | None = None,
         account: Account | None = None,
         resumed: bool = False,
+        origin: Origin | None = None,
     ) -> None:
-        self.terms, self.prior, self.journal = terms, prior, journal
+        self.terms, self.prior, self.journal, self.origin = terms, prior, journal, origin
         self.neighbours = Neighbours(terms.neighbours)
         self.noise = terms.source(prior)
         self._account, self._resumed = account, resumed
@@ -59,13 +61,14 @@ class Run:
         terms: Terms,
         workload: Workload,
         parameters: Mapping[str, Any],
-        *,
+        origin: Origin | None = None,
         prior: Release | None = None,
         output: str | os.PathLike[str] | None = None,
         ledger: str | os.PathLike[str] | BudgetFile | None = None,
     ) -> "Run":
         """A new run. With `output`, a folder, it can be resumed; with `ledger`, a budget file, that is charged."""
         check_prior(prior, workload, terms)
+        check_origin(origin, terms)
         file = _budget_file(ledger)
         name = secrets.token_hex(8)
         journal = account = None
@@ -78,6 +81,7 @@ class Run:
                 **_recoverable(workload),
                 "ledger": str(file.path) if file else None,
                 "prior": sorted(prior.lineage) if prior else None,
+                "origin": asdict(origin) if origin else None,
                 "software": manifest.software(),
             }
             journal = Journal.create(folder_path(output), start)
@@ -85,7 +89,7 @@ class Run:
             if file:
                 folder = str(journal.folder) if journal else None
                 account = file.start(mechanism, terms.rho, Neighbours(terms.neighbours), folder, name)
-            return cls(terms, prior, journal, account)
+            return cls(terms, prior, journal, account, origin=origin)
         except BaseException:
             _unmake(journal, account)
             raise
@@ -124,7 +128,7 @@ class Run:
                 )
             if account.charged < journal.reserved:  # an older copy of the budget file
                 account.charge(journal.reserved, ())
-        run = cls(terms, prior, journal, account, resumed=True)
+        run = cls(terms, prior, journal, account, resumed=True, origin=origin_of(start))
         if run.ledger.remaining <= WORTHWHILE * run.ledger.rho:
             raise ReleaseError(
                 f"The run in {str(journal.folder)!r} died in measurements that had taken its whole budget, and nothing "
@@ -211,6 +215,7 @@ class Run:
             (*(prior.spends if prior else ()), *self.ledger.spends),
             provenance,
             frozenset({fingerprint(estimates), self.noise.name}) | (prior.lineage if prior else frozenset()),
+            self.origin.schema if self.origin else None,
         )
 
 
@@ -246,6 +251,20 @@ def _account(start: Mapping[str, Any], terms: Terms, journal: Journal) -> Accoun
         raise ReleaseError(f"The run is charged to {start['ledger']!r}, which is gone. Put it back where it was.")
     file, neighbours = BudgetFile(start["ledger"]), Neighbours(terms.neighbours)
     return file.start(start["mechanism"], terms.rho, neighbours, str(journal.folder), start["name"])
+
+
+def origin_of(start: Mapping[str, Any]) -> Origin | None:
+    """Where the table of a run came from, as its journal has it."""
+    return Origin(**start["origin"]) if start.get("origin") else None
+
+
+def check_origin(origin: Origin | None, terms: Terms) -> None:
+    """Refuse terms that protect people with fewer rows than the schema lets them have."""
+    if origin and terms.rows_per_person < origin.rows_per_person:
+        raise ResiduumError(
+            f"The schema keeps up to {origin.rows_per_person} rows of a person, and the budget is for "
+            f"{terms.rows_per_person}. Say rows_per_person={origin.rows_per_person}."
+        )
 
 
 def check_prior(prior: Release | None, workload: Workload, terms: Terms) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from residuum.data.encode import Field, codes
+from residuum.data.origin import Origin
 from residuum.data.schema import Csv, Person, Schema
 from residuum.data.sources import databases, files, frames
 from residuum.data.sources.engine import Engine, Relation, arrays, started
@@ -33,7 +35,21 @@ def read(source: Any, schema: Schema, *, query: str | None = None) -> Table:
     if not isinstance(schema, Schema):
         raise SchemaError(f"Expected a Schema, got {type(schema).__name__}. Read one with Schema.load(path).")
     with opened(source, schema.csv, query) as (engine, relation):
-        return _read(engine, relation, schema)
+        domain, columns = schema.domain, _read(engine, relation, schema)
+    path = str(Path(source).absolute()) if isinstance(source, str | PathLike) else None
+    return Table(domain, columns, Origin(schema.to_dict(), path, query))
+
+
+def check(source: Any, schema: Schema, *, query: str | None = None) -> None:
+    """Make sure that a source has the columns of a schema, and no others that the schema does not leave out.
+
+    >>> check("nowhere.csv", Schema.parse("columns: {sex: {kind: boolean}}"))
+    Traceback (most recent call last):
+    ...
+    residuum.errors.SourceError: No file at 'nowhere.csv'.
+    """
+    with opened(source, schema.csv, query) as (_, relation):
+        _fields(relation, schema)
 
 
 @contextmanager
@@ -54,7 +70,8 @@ def opened(source: Any, dialect: Csv | None = None, query: str | None = None) ->
             yield engine, frames.relation(engine, source)
 
 
-def _read(engine: Engine, relation: Relation, schema: Schema) -> Table:
+def _read(engine: Engine, relation: Relation, schema: Schema) -> NDArray[np.unsignedinteger]:
+    """The codes, of shape (attributes, rows)."""
     fields = _fields(relation, schema)
     found = arrays(engine, relation, lambda sql: codes(schema, fields, sql))
     domain, rows = schema.domain, len(found["c0"])
@@ -72,7 +89,7 @@ def _read(engine: Engine, relation: Relation, schema: Schema) -> Table:
                 "Repair the data, or let such values become a category."
             )
         columns[i] = array
-    return Table(domain, columns)
+    return columns
 
 
 def _fields(relation: Relation, schema: Schema) -> dict[str, Field]:

@@ -1,0 +1,57 @@
+"""Show a marginal of a release, or write it to a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from residuum import load
+from residuum.cli.common import Folder, Force, new_app, written
+from residuum.cli.page import Page
+from residuum.cli.tables import Format, by_ending, save, to_stdout
+
+app = new_app()
+
+
+@app.command()
+def query(
+    folder: Folder,
+    columns: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[COLUMN]...", help="The columns of the marginal. None: the total.", show_default=False),
+    ] = None,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="Write the counts in this format, not as a table.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write to a file; its ending tells the format."),
+    ] = None,
+    rows: Annotated[int, typer.Option(min=0, help="Rows to show at most; 0 for all.")] = 40,
+    force: Force = False,
+) -> None:
+    """Show a marginal of a release with its error bars, or write it to a file.
+
+    Behind each count stands the 95% interval of its noise. Where a component of the marginal was never measured, that
+    is said, and files leave the interval empty: it would be too narrow. Noise can take a count below zero.
+
+    \b
+    Examples:
+      residuum query people-release age sex
+      residuum query people-release age sex income --format csv | head
+      residuum query people-release age sex -o age-sex.parquet
+    """
+    release = load(folder)
+    marginal = release.marginal(columns or [])
+    if output is not None:
+        form = form or by_ending(output)
+        with written(output, force=force) as place, place.open("wb") as file:
+            save(marginal, release, form, file)
+    elif form is not None:
+        to_stdout(marginal, release, form)
+    else:
+        page = Page()
+        for caveat in release.provenance["caveats"]:
+            page.text(f"Caveat: {caveat}.", style="yellow")
+        page.marginal(marginal, rows or None)
+        page.turn()
