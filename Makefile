@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-noise bench-algebra bench-read clean
+.PHONY: help demo test lint audit bench bench-noise bench-algebra bench-read clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -19,6 +19,10 @@ lint: $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-lint #
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
+
+audit: $(VENV)/.installed-test ## Audit the privacy claims empirically, then kill and resume 200 runs (some ten minutes)
+	@$(BIN)/python -m audit
+	@$(BIN)/python -m tests.mechanism.killing --kills 200
 
 bench: $(VENV)/.installed-bench ## Measure AIM+GReM: errors, rounds, seconds, memory, growth (about a quarter of an hour)
 	@$(BIN)/python -m bench.mechanism
