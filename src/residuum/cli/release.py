@@ -160,11 +160,16 @@ def caveats(made: Release) -> list[tuple[str, str]]:
 
 
 def noisiness(made: Release) -> list[tuple[str, str]]:
-    """The standard errors of the marginals asked for, and what was never measured."""
+    """The standard errors of the marginals asked for, and what was never measured.
+
+    A marginal that lacks components has little noise and may still be far off: it is not among the former.
+    """
     noise = [made.noise(gamma) for gamma in made.workload.targets]
-    facts = [("noise", f"standard error of a count: {spread([stderr for stderr, _ in noise])}")]
-    lacking = sum(bool(unmeasured) for _, unmeasured in noise)
-    if lacking:
-        some = f"{lacking:,} of {counted(len(noise), 'marginal')} lack components that were never measured"
-        facts.append(("unmeasured", f"{some} and are taken as zero: there the noise is not all of the error"))
+    whole = [stderr for stderr, unmeasured in noise if not unmeasured]
+    facts = [("noise", f"standard error of a count: {spread(whole)}")] if whole else []
+    if len(whole) < len(noise):
+        some = (
+            f"{len(noise) - len(whole):,} of {counted(len(noise), 'marginal')} have components that were never measured"
+        )
+        facts.append(("unmeasured", f"{some} and are taken as zero: how far off they are, the noise does not tell"))
     return facts
