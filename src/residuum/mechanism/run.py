@@ -134,6 +134,7 @@ class Run:
         except BaseException:
             if journal:
                 journal.remove()
+                journal.close()
             raise
         return cls(terms, prior, journal, account, origin=origin)
 
