@@ -143,10 +143,15 @@ def summary(page: Page, made: Release, folder: Path) -> None:
 
 def guarantee(made: Release) -> str:
     """What a release promises each person."""
-    facts = made.provenance
-    whole = facts.get("rho") == made.rho
-    promised = budget(facts.get("epsilon") if whole else None, facts.get("delta") if whole else None, made.rho)
+    promised = budget(*asked_for(made), made.rho)
     return f"NONE, it is seeded; without a seed: {promised}" if seeded(made) else f"{promised}, for each person"
+
+
+def asked_for(made: Release) -> tuple[float | None, float | None]:
+    """The epsilon and delta that a release was asked for, where that is all it holds."""
+    epsilon, delta = (made.provenance.get(key) for key in ("epsilon", "delta"))
+    plain = isinstance(epsilon, int | float) and isinstance(delta, int | float)
+    return (epsilon, delta) if plain and made.provenance.get("rho") == made.rho else (None, None)
 
 
 def seeded(made: Release) -> bool:
