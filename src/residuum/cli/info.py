@@ -6,7 +6,7 @@ from pathlib import Path
 from residuum import Release, Workload, load
 from residuum.cli.common import Folder, new_app, shown_path
 from residuum.cli.page import Page, budget, counted, factor, plain
-from residuum.cli.release import caveats, guarantee, noisiness, seeded
+from residuum.cli.release import asked_for, caveats, guarantee, noisiness, seeded
 from residuum.mechanism.unfinished import Unfinished
 from residuum.store.folder import JOURNAL, MANIFEST
 
@@ -68,10 +68,11 @@ def _show(page: Page, release: Release) -> None:
     )
     page.head("Guarantee, for each person")
     page.facts(_guarantee(release))
-    if not seeded(release) and isinstance(facts.get("epsilon"), float) and facts.get("rho") == release.rho:
+    epsilon, delta = asked_for(release)
+    if epsilon is not None and not seeded(release):
         page.text(
-            f"  A person changes the probability of any result by a factor of at most {factor(facts['epsilon'])}, "
-            f"give or take {facts['delta']:g}."
+            f"Any one person changes the probability of any result by a factor of at most {factor(epsilon)}, "
+            f"give or take {delta:g}."
         )
     page.head("Where the budget went")
     page.facts(_spent(release))
@@ -94,7 +95,7 @@ def _asked(workload: Workload) -> str:
 def _guarantee(release: Release) -> Iterator[tuple[str, str]]:
     facts = release.provenance
     yield "budget", guarantee(release)
-    relation = facts.get("neighbours")
+    relation = str(facts.get("neighbours"))
     if relation in _RELATIONS:
         yield "hidden", _RELATIONS[relation]
     if isinstance(facts.get("rows_per_person"), int):

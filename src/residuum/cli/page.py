@@ -20,11 +20,18 @@ class Command(Text):
     """A line that is not broken."""
 
 
+class _Terminal(Console):
+    """A console that leaves it to the command what to do where nobody reads on."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 class Page:
     """A terminal to write on, in plain ASCII where its encoding demands that."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console()
+        self._console = console or _Terminal()
         self._parts: list[RenderableType] = []
         unicode = self._console.encoding.startswith("utf")
         self.within, self.times = ("±", "×") if unicode else ("+/-", "x")

@@ -143,10 +143,15 @@ def summary(page: Page, made: Release, folder: Path) -> None:
 
 def guarantee(made: Release) -> str:
     """What a release promises each person."""
-    facts = made.provenance
-    whole = facts.get("rho") == made.rho
-    promised = budget(facts.get("epsilon") if whole else None, facts.get("delta") if whole else None, made.rho)
+    promised = budget(*asked_for(made), made.rho)
     return f"NONE, it is seeded; without a seed: {promised}" if seeded(made) else f"{promised}, for each person"
+
+
+def asked_for(made: Release) -> tuple[float | None, float | None]:
+    """The epsilon and delta that a release was asked for, where that is all it holds."""
+    epsilon, delta = (made.provenance.get(key) for key in ("epsilon", "delta"))
+    plain = isinstance(epsilon, int | float) and isinstance(delta, int | float)
+    return (epsilon, delta) if plain and made.provenance.get("rho") == made.rho else (None, None)
 
 
 def seeded(made: Release) -> bool:
@@ -160,11 +165,16 @@ def caveats(made: Release) -> list[tuple[str, str]]:
 
 
 def noisiness(made: Release) -> list[tuple[str, str]]:
-    """The standard errors of the marginals asked for, and what was never measured."""
+    """The standard errors of the marginals asked for, and what was never measured.
+
+    A marginal that lacks components has little noise and may still be far off: it is not among the former.
+    """
     noise = [made.noise(gamma) for gamma in made.workload.targets]
-    facts = [("noise", f"standard error of a count: {spread([stderr for stderr, _ in noise])}")]
-    lacking = sum(bool(unmeasured) for _, unmeasured in noise)
-    if lacking:
-        some = f"{lacking:,} of {counted(len(noise), 'marginal')} lack components that were never measured"
-        facts.append(("unmeasured", f"{some} and are taken as zero: there the noise is not all of the error"))
+    whole = [stderr for stderr, unmeasured in noise if not unmeasured]
+    facts = [("noise", f"standard error of a count: {spread(whole)}")] if whole else []
+    if len(whole) < len(noise):
+        some = (
+            f"{len(noise) - len(whole):,} of {counted(len(noise), 'marginal')} have components that were never measured"
+        )
+        facts.append(("unmeasured", f"{some} and are taken as zero: how far off they are, the noise does not tell"))
     return facts
