@@ -169,7 +169,7 @@ def test_a_ledger_is_charged_and_refuses_what_it_has_not(place, tmp_path):
     people.refused(*common, "--rho", "0.5", "-o", tmp_path / "two", says="Ask for less")
     assert not (tmp_path / "two").exists()
     assert "1 release" in run("ledger", "show", ledger).stdout
-    people.refused("ledger", "abandon", ledger, BudgetFile(ledger).releases()[0].name, says="has ended")
+    people.refused("ledger", "abandon", ledger, BudgetFile(ledger).releases()[0].name, says="finished already")
 
 
 def test_a_seeded_release_says_so_everywhere(place, tmp_path):

@@ -54,17 +54,17 @@ def test_wrong_paths_of_everything_else(place, made):
     refused("export", "nowhere", "-o", "out", says="no such folder")
     refused("export", made, "-o", "nowhere/out", says="No such file")
     refused("schema", "nowhere.csv", says="No file at 'nowhere.csv'")
-    refused("schema", "people.csv", "-o", "nowhere/schema.yaml", says="no such file")
+    refused("schema", "people.csv", "-o", "nowhere/schema.yaml", says="No such file")
     refused(*release(data="nowhere.csv"), says="No file at 'nowhere.csv'")
     refused(*release(data=str(place)), says="got the folder")
     refused(*release(schema="nowhere.yaml"), says="No schema file")
     refused(*release("--ledger", "nowhere.budget"), says="no budget file")
     refused(*release("--workload", "nowhere.yaml"), says="No file of cliques")
     refused(*release("-o", "people.csv"), says="is a file")
-    refused("query", made, "sex", "-o", "nowhere/sex.csv", says="no such file")
+    refused("query", made, "sex", "-o", "nowhere/sex.csv", says="No such file")
     refused("ledger", "show", "nowhere", says="no budget file")
     refused("ledger", "abandon", "nowhere", "x", says="no budget file")
-    refused("ledger", "create", "nowhere/budget", "--rho", "1", says="no such file")
+    refused("ledger", "create", "nowhere/budget", "--rho", "1", says="No such file")
 
 
 def test_empty_files(place):

@@ -94,6 +94,35 @@ def test_all_kinds_of_workloads(cliques, rows, allocation):
     }
 
 
+@pytest.mark.parametrize("allocation", ["crp", "iid"])
+@pytest.mark.parametrize("cliques", CASES.values(), ids=CASES.keys())
+def test_neighbours_with_a_row_replaced(cliques, allocation):
+    """The total is public, and the whole budget goes to the rest, which costs twice as much or a little less."""
+    workload = Workload(DOMAIN, cliques)
+    release = aim(TABLE, workload, rho=0.5, seed=1, allocation=allocation, neighbours="replace")
+    check(release, 0.5)
+    assert release.marginal(()).values == 2000
+    assert () not in [spend.clique for spend in release.spends if spend.mechanism == "gaussian"]
+    assert release.provenance["neighbours"] == "replace"
+    batch = residual_planner(TABLE, workload, rho=0.5, seed=1, neighbours="replace")
+    assert 2**96 * (1 - 1e-8) <= spent_units(batch) <= 2**96
+    assert batch.marginal(()).values == 2000
+    assert aim(TABLE, workload, rho=0.1, seed=3, prior=release, neighbours="replace").marginal(()).values == 2000
+    with pytest.raises(ReleaseError, match="same neighbours"):
+        aim(TABLE, workload, rho=0.1, seed=3, prior=release)
+
+
+def test_noise_from_opendp():
+    release = aim(TABLE, WORKLOAD, rho=0.1, noise="opendp")
+    check(release, 0.1)
+    assert release.provenance["noise"] == "opendp"
+    assert release.provenance["caveats"] == ()
+    with pytest.raises(ResiduumError, match="cannot be seeded"):
+        aim(TABLE, WORKLOAD, rho=0.1, noise="opendp", seed=1)
+    with pytest.raises(ResiduumError, match="'exact' or 'opendp', got 'laplace'"):
+        aim(TABLE, WORKLOAD, rho=0.1, noise="laplace")
+
+
 def test_two_attributes():
     domain = Domain({"a": 2, "b": 2})
     check(aim(table_of(domain), Workload.all_kway(domain, 2), rho=1.0, seed=1), 1.0)

@@ -7,7 +7,7 @@ from residuum.core.workload import Workload
 from residuum.core.zcdp import per_row
 from residuum.mechanism import aim, batch
 from residuum.mechanism.forecast import Forecast
-from residuum.mechanism.run import Terms
+from residuum.mechanism.terms import Terms
 from residuum.privacy.budget import BudgetFile
 
 _NAMES = {"aim": aim.MECHANISM, "residual-planner": batch.MECHANISM}

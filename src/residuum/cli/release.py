@@ -16,7 +16,7 @@ from residuum.core.neighbours import Relation
 from residuum.core.workload import Workload
 from residuum.data.sources import check
 from residuum.errors import ReleaseError
-from residuum.mechanism.run import Sampler, Terms
+from residuum.mechanism.terms import Sampler, Terms
 from residuum.privacy.simulator import Simulator
 from residuum.store.folder import JOURNAL, MANIFEST
 

@@ -25,7 +25,8 @@ from residuum.errors import ResiduumError
 from residuum.mechanism.anneal import WORTHWHILE, Round, first_round, next_round, sigma2_init, within
 from residuum.mechanism.curator import AdaptiveCurator
 from residuum.mechanism.progress import Listener, Progress, Report
-from residuum.mechanism.run import Run, Sampler, Terms
+from residuum.mechanism.run import Run
+from residuum.mechanism.terms import Sampler, Terms
 from residuum.privacy.budget import BudgetFile
 from residuum.release import Release, measurements
 
@@ -119,6 +120,8 @@ def adaptive_loop(
         while ledger.remaining > WORTHWHILE * ledger.rho:  # line 6
             rounds += 1
             gamma = curator.select(current.epsilon_select, current.sigma2)  # line 8
+            if ledger.remaining <= WORTHWHILE * ledger.rho:
+                break  # a crash has taken what the measurement would have cost
             current = within(current, ledger.remaining)
             if allocation == "crp":
                 shares = optimal(estimates, gamma, current.precision, min_share, run.neighbours)  # line 9

@@ -91,7 +91,7 @@ def within(planned: Round, remaining: float) -> Round:
 
 
 def _last_or(planned: Round, remaining: float) -> Round:
-    if remaining > 2 * planned.cost:
+    if remaining > 2 * planned.cost or remaining == 0:  # with nothing left, as a crash may have it, no round follows
         return planned
     rest = remaining * (1 - _CRUMB)
     sigma2 = planned.moved / (2 * (1 - _SELECTION) * rest)

@@ -22,7 +22,8 @@ from residuum.errors import ResiduumError
 from residuum.mechanism.anneal import WORTHWHILE
 from residuum.mechanism.curator import Curator
 from residuum.mechanism.progress import Listener, Progress, Report
-from residuum.mechanism.run import Run, Sampler, Terms
+from residuum.mechanism.run import Run
+from residuum.mechanism.terms import Sampler, Terms
 from residuum.privacy.budget import BudgetFile
 from residuum.release import Release, measurements
 

@@ -15,7 +15,8 @@ from residuum.data.counts import Counts
 from residuum.errors import ResiduumError
 from residuum.mechanism.aim import Allocation, initial, optimal
 from residuum.mechanism.curator import Curator
-from residuum.mechanism.run import Run, Terms
+from residuum.mechanism.run import Run
+from residuum.mechanism.terms import Terms
 from residuum.release import Release
 
 Reconstruction = Literal["lazy", "full"]

@@ -12,7 +12,7 @@ from residuum.core.workload import Workload, subsets
 from residuum.data.differences import keeping
 from residuum.mechanism import aim, batch
 from residuum.mechanism.anneal import sigma2_init
-from residuum.mechanism.run import Terms
+from residuum.mechanism.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)

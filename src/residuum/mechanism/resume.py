@@ -1,7 +1,7 @@
 """Go on with a run that died."""
 
+from contextlib import closing
 from os import PathLike
-from pathlib import Path
 
 from residuum.data.counts import Counts
 from residuum.data.table import Table
@@ -11,7 +11,7 @@ from residuum.mechanism.journal import Journal
 from residuum.mechanism.progress import Listener
 from residuum.mechanism.run import Run, origin_of
 from residuum.release import Release
-from residuum.store import load
+from residuum.store import folder_path, load
 from residuum.store.folder import JOURNAL, MANIFEST
 from residuum.store.manifest import read_workload
 
@@ -46,25 +46,25 @@ def resume(
     ...     resume(folder, table).provenance["mechanism"]
     'AIM+GReM'
     """
-    folder = Path(path)
-    if (folder / MANIFEST).exists():
-        if (folder / JOURNAL).exists():
-            Run.conclude(*Journal.open(folder), load(folder))
+    folder = folder_path(path)
+    if (folder / MANIFEST).exists() and not (folder / JOURNAL).exists():
         return load(folder)
     journal, start = Journal.open(folder)
-    try:
-        workload, mechanism = read_workload(start), _MECHANISMS[start["mechanism"]]
-        if not isinstance(table, Table | Counts):
-            origin = origin_of(start)
-            if origin is None:
-                raise ReleaseError(f"The run in {str(path)!r} is not complete. Give the table, so that it can go on.")
-            table = origin.read(table, query)
-        run = Run.resume(journal, start, workload, prior)
-    except KeyError:
-        journal.close()
-        raise ReleaseError(f"The run in {str(path)!r} was started by another version of the program.") from None
-    except BaseException:
-        journal.close()
-        raise
-    with run:
-        return mechanism(run, table, workload, progress=progress, **start["parameters"])
+    with closing(journal):
+        try:
+            if (folder / MANIFEST).exists():
+                release = load(folder)
+                Run.conclude(journal, start, release)
+                return release
+            workload, mechanism, origin = read_workload(start), _MECHANISMS[start["mechanism"]], origin_of(start)
+            run = Run.resume(journal, start, workload, prior)
+        except (KeyError, TypeError):
+            raise ReleaseError(f"The run in {str(path)!r} was started by another version of the program.") from None
+        with run:
+            if not isinstance(table, Table | Counts):
+                if origin is None:
+                    raise ReleaseError(
+                        f"The run in {str(path)!r} is not complete. Give the table, so that it can go on."
+                    )
+                table = origin.read(table, query)
+            return mechanism(run, table, workload, progress=progress, **start["parameters"])

@@ -4,72 +4,28 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from hashlib import sha256
+from dataclasses import asdict
 from math import inf, nextafter
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from residuum.core import zcdp
 from residuum.core.grem import Estimates
-from residuum.core.neighbours import Neighbours, Relation
+from residuum.core.neighbours import Neighbours
 from residuum.core.workload import Workload
 from residuum.core.zcdp import Spend
 from residuum.data.origin import Origin
 from residuum.errors import ReleaseError, ResiduumError
+from residuum.mechanism.anneal import WORTHWHILE
 from residuum.mechanism.journal import Journal
+from residuum.mechanism.terms import Terms
 from residuum.privacy.budget import Account, BudgetFile, Charge, timestamp
 from residuum.privacy.ledger import TOTAL, Ledger
-from residuum.privacy.noise import Noise, SystemNoise
-from residuum.privacy.simulator import Simulator
 from residuum.release import Release, fingerprint
-from residuum.store import manifest, save
-
-Sampler = Literal["exact", "opendp"]
+from residuum.store import folder_path, manifest, save
+from residuum.store.folder import tidy
 
 _BLOCK = TOTAL // 200
 """What is charged on disk at a time, ahead of the draws; a single charge may be larger."""
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What the caller agreed to: the budget per person, who counts as a neighbour, and where the noise comes from."""
-
-    epsilon: float | None
-    delta: float | None
-    rho: float
-    rows_per_person: int = 1
-    neighbours: Relation = "add-remove"
-    seed: int | None = None
-    noise: Sampler = "exact"
-
-    @classmethod
-    def agree(
-        cls, epsilon: float | None = None, delta: float | None = None, rho: float | None = None, **others: Any
-    ) -> "Terms":
-        """The terms, once they make sense."""
-        terms = cls(epsilon, delta, zcdp.budget(epsilon, delta, rho), **others)
-        zcdp.per_row(terms.rho, terms.rows_per_person)
-        Neighbours(terms.neighbours)
-        if terms.noise not in get_args(Sampler):
-            raise ResiduumError(f"Expected noise 'exact' or 'opendp', got {terms.noise!r}.")
-        if terms.seed is not None and terms.noise != "exact":
-            raise ResiduumError(f"Noise of the kind {terms.noise!r} cannot be seeded. Leave out the seed.")
-        return terms
-
-    def source(self, prior: Release | None = None) -> Noise:
-        """The noise: from the operating system, or from a simulator where there is a seed.
-
-        What a prior release holds goes into the simulator's key, so that the same seed draws other noise upon it.
-        """
-        if self.seed is not None:
-            inside = "".join(sorted(prior.lineage)) if prior else ""
-            return Simulator(self.seed, int.from_bytes(sha256(inside.encode()).digest()[:8], "big") if prior else 0)
-        if self.noise == "opendp":
-            from residuum.privacy.opendp import OpenDPNoise
-
-            return OpenDPNoise()
-        return SystemNoise()
 
 
 class Run:
@@ -113,42 +69,48 @@ class Run:
         """A new run. With `output`, a folder, it can be resumed; with `ledger`, a budget file, that is charged."""
         check_prior(prior, workload, terms)
         check_origin(origin, terms)
-        file = BudgetFile(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+        file = _budget_file(ledger)
         name = secrets.token_hex(8)
-        start = {
-            "name": name,
-            "mechanism": mechanism,
-            "parameters": dict(parameters),
-            "terms": asdict(terms),
-            **manifest.describe_workload(workload),
-            "ledger": str(file.path.absolute()) if file else None,
-            "prior": sorted(prior.lineage) if prior else None,
-            "origin": asdict(origin) if origin else None,
-            "software": manifest.software(),
-        }
-        folder = Path(output) if output is not None else None
-        journal = Journal.create(folder, start) if folder else None
+        journal = account = None
+        if output is not None:
+            start = {
+                "name": name,
+                "mechanism": mechanism,
+                "parameters": manifest.plain(parameters, "the parameters"),
+                "terms": manifest.plain(asdict(terms), "the terms"),
+                **_recoverable(workload),
+                "ledger": str(file.path) if file else None,
+                "prior": sorted(prior.lineage) if prior else None,
+                "origin": asdict(origin) if origin else None,
+                "software": manifest.software(),
+            }
+            journal = Journal.create(folder_path(output), start)
         try:
-            neighbours = Neighbours(terms.neighbours)
-            account = file.start(mechanism, terms.rho, neighbours, folder and str(folder), name) if file else None
+            if file:
+                folder = str(journal.folder) if journal else None
+                account = file.start(mechanism, terms.rho, Neighbours(terms.neighbours), folder, name)
+            return cls(terms, prior, journal, account, origin=origin)
         except BaseException:
-            if journal:
-                journal.remove()
-                journal.close()
+            _unmake(journal, account)
             raise
-        return cls(terms, prior, journal, account, origin=origin)
 
     @staticmethod
     def conclude(journal: Journal, start: Mapping[str, Any], release: Release) -> None:
         """Tidy up after a run that died when its release was saved."""
-        end = journal.end
-        if start["ledger"] is not None and end is not None:
-            terms, own = Terms(**start["terms"]), release.spends[-end["charges"] :]
-            account = _account(start, terms, journal)
+        end = journal.end or {"end": "0", "charges": 0}
+        own = release.spends[len(release.spends) - end["charges"] :]
+        if not journal.end or sum(spend.units for spend in own) != int(end["end"]):
+            raise ReleaseError(
+                f"The release in {str(journal.folder)!r} is not of the run whose journal is there. "
+                "Move it elsewhere, then resume the run."
+            )
+        if start["ledger"] is not None:
+            account = _account(start, Terms(**start["terms"]), journal)
             now = timestamp()
             account.end(int(end["end"]), [(now, spend) for spend in own[account.known :]], "finished")
+        with suppress(OSError):
+            tidy(journal.folder)
         journal.remove()
-        journal.close()
 
     @classmethod
     def resume(cls, journal: Journal, start: Mapping[str, Any], workload: Workload, prior: Release | None) -> "Run":
@@ -157,18 +119,29 @@ class Run:
         check_prior(prior, workload, terms)
         if (sorted(prior.lineage) if prior else None) != start["prior"]:
             raise ReleaseError("The run was started upon another prior release. Resume it with that one.")
-        account = _account(start, terms, journal) if start["ledger"] is not None else None
-        return cls(terms, prior, journal, account, resumed=True, origin=origin_of(start))
+        account = None
+        if start["ledger"] is not None:
+            account = _account(start, terms, journal)
+            if account.state != "running" and not journal.end:
+                raise ReleaseError(
+                    f"The run in {str(journal.folder)!r} is {account.state} in its budget file. Start a new one."
+                )
+            if account.charged < journal.reserved:  # an older copy of the budget file
+                account.charge(journal.reserved, ())
+        run = cls(terms, prior, journal, account, resumed=True, origin=origin_of(start))
+        if run.ledger.remaining <= WORTHWHILE * run.ledger.rho:
+            raise ReleaseError(
+                f"The run in {str(journal.folder)!r} died in measurements that had taken its whole budget, and nothing "
+                "of them was kept. Start anew."
+            )
+        return run
 
     def __enter__(self) -> "Run":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None and not self._reserved and not self._resumed:
-            if self._account:
-                self._account.file.withdraw(self._account.name)
-            if self.journal:
-                self.journal.remove()
+            _unmake(self.journal, self._account)
         elif kind is not None and self._account and not self.journal:
             with suppress(ReleaseError):  # the error that ended the run matters more
                 self._account.end(self._reserved, self._pending, "abandoned")
@@ -178,10 +151,11 @@ class Run:
     def _record(self, spends: Sequence[Spend], spent: int) -> None:
         """Put charges on disk ahead of the draws, a block at a time: first how much, and once drawn, what for."""
         if spent > self._reserved:
-            self._reserved = max(spent, min(self._reserved + _BLOCK, TOTAL))
-            if self.journal:
-                self.journal.sync()  # what was drawn from the last block
+            used = spent - sum(spend.units for spend in spends)
+            self._reserved = max(spent, min(used + _BLOCK, TOTAL))
             if self._account:
+                if self.journal:
+                    self.journal.sync()  # the account lists no charge that the journal could forget
                 self._account.charge(self._reserved, self._pending)
                 self._pending = []
             if self.journal:
@@ -198,6 +172,8 @@ class Run:
 
         Not where there is a seed: the same draws come again.
         """
+        if self._listed:
+            raise ReleaseError("The journal is damaged: the budget file lists charges that it lacks. Restore both.")
         if not self.journal or self.journal.end or self.terms.seed is not None:
             return
         if self._reserved > self.ledger.spent_units:
@@ -243,8 +219,36 @@ class Run:
         )
 
 
+def _budget_file(ledger: str | os.PathLike[str] | BudgetFile | None) -> BudgetFile | None:
+    if ledger is None or isinstance(ledger, BudgetFile):
+        return ledger
+    if not isinstance(ledger, str | os.PathLike):
+        raise ReleaseError(f"Expected `ledger` to be a budget file or its path, got {ledger!r}.")
+    return BudgetFile(ledger)
+
+
+def _recoverable(workload: Workload) -> dict[str, Any]:
+    """The workload as a journal describes it, once it is clear that it can be read back."""
+    described = manifest.describe_workload(workload)
+    if manifest.read_workload(described).domain != workload.domain:
+        raise ReleaseError("The run cannot be kept: its domain has labels that are not text or plain numbers.")
+    return described
+
+
+def _unmake(journal: Journal | None, account: Account | None) -> None:
+    """Leave nothing of a run that has charged nothing. What ended the run matters more than what hinders this."""
+    if account:
+        with suppress(ReleaseError):
+            account.file.withdraw(account.name)
+    if journal:
+        journal.remove()
+        journal.close()
+
+
 def _account(start: Mapping[str, Any], terms: Terms, journal: Journal) -> Account:
     """The account that a run was started with, entered now if it died before it was."""
+    if not os.path.exists(start["ledger"]):
+        raise ReleaseError(f"The run is charged to {start['ledger']!r}, which is gone. Put it back where it was.")
     file, neighbours = BudgetFile(start["ledger"]), Neighbours(terms.neighbours)
     return file.start(start["mechanism"], terms.rho, neighbours, str(journal.folder), start["name"])
 

@@ -23,10 +23,10 @@ class Unfinished:
     def at(cls, path: str | PathLike[str]) -> "Unfinished":
         """The run in a folder, which no process is at work on.
 
-        >>> Unfinished.at("nowhere")
+        >>> Unfinished.at("nowhere")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
-        residuum.errors.ReleaseError: There is no run to resume in 'nowhere'.
+        residuum.errors.ReleaseError: There is no run to resume in '...nowhere'.
         """
         journal, start = Journal.open(Path(path))
         try:

@@ -20,6 +20,7 @@ from residuum.core.neighbours import Neighbours, Relation
 from residuum.core.zcdp import Spend, rounded_down
 from residuum.errors import BudgetExceeded, ReleaseError
 from residuum.privacy.ledger import TOTAL
+from residuum.store.folder import reason
 
 _FORMAT = 1
 _PATIENCE = 60.0
@@ -64,16 +65,19 @@ class BudgetFile:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()
         if not self.path.is_file():
             raise ReleaseError(f"There is no budget file {str(path)!r}. Create one with BudgetFile.create.")
-        with self._reading() as rows:
-            found = list(rows.execute("SELECT format, rho, epsilon, delta, neighbours FROM budget"))
-        if len(found) != 1 or found[0][0] != _FORMAT:
-            raise ReleaseError(f"The budget file {str(path)!r} was written by another version of the program.")
-        _, rho, self.epsilon, self.delta, relation = found[0]
-        self.total = float.fromhex(rho)
-        self.neighbours = Neighbours(relation)
+        with self._reading() as connection:
+            tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
+            if ("budget",) not in tables or connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                raise self._damaged()
+            found = connection.execute("SELECT format, rho, epsilon, delta, neighbours FROM budget").fetchall()
+            if len(found) != 1 or found[0][0] != _FORMAT:
+                raise ReleaseError(f"The budget file {str(path)!r} was written by another version of the program.")
+            _, rho, self.epsilon, self.delta, relation = found[0]
+            self.total = float.fromhex(rho)
+            self.neighbours = Neighbours(relation)
 
     @classmethod
     def create(
@@ -98,15 +102,15 @@ class BudgetFile:
         except FileExistsError:
             raise ReleaseError(f"There is a file {str(path)!r} already. A budget is not started over.") from None
         except OSError as error:
-            reason = (error.strerror or "the system refused").lower()
-            raise ReleaseError(f"Cannot create the budget file {str(path)!r}: {reason}.") from None
+            raise ReleaseError(f"Cannot create the budget file {str(path)!r}: {reason(error)}.") from None
         new = cls.__new__(cls)
-        new.path = Path(path)
+        new.path = Path(path).absolute()
         try:
             with new._writing() as connection:
                 for table in _TABLES:
                     connection.execute(table)
-                row = (_FORMAT, total.hex(), epsilon, delta, relation, timestamp())
+                given = (None if number is None else float(number) for number in (epsilon, delta))
+                row = (_FORMAT, total.hex(), *given, relation, timestamp())
                 connection.execute("INSERT INTO budget VALUES (?, ?, ?, ?, ?, ?)", row)
         except BaseException:
             os.unlink(path)
@@ -157,16 +161,29 @@ class BudgetFile:
                 row = (name, mechanism, folder, rho.hex(), "0", "running", timestamp(), None)
                 connection.execute("INSERT INTO releases VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
             _, charged, state = self._row(connection, name)
+            units = int(charged)
             (known,) = connection.execute("SELECT count(*) FROM charges WHERE release = ?", [name]).fetchone()
-        return Account(self, name, int(charged), known, state)
+        return Account(self, name, units, known, state)
 
-    def charge(self, name: str, units: int, charges: Sequence[Charge], state: str = "running") -> None:
-        """Put on disk how much a release has charged in all, what for as far as that is known, and its state."""
+    def charge(self, name: str, before: int, units: int, charges: Sequence[Charge], state: str = "running") -> None:
+        """Put on disk that a release has charged `units` in all, not `before`, what for as far as known, and its state.
+
+        Where more or less than `before` is on disk, a copy of the run charges the same account, and this one must stop.
+        A release that was abandoned can still be finished within what it had charged.
+        """
         rows = [(name, time, spend.mechanism, json.dumps(spend.clique), str(spend.units)) for time, spend in charges]
         ended = None if state == "running" else timestamp()
         with self._writing() as connection:
-            if self._row(connection, name)[2] != "running":
-                raise ReleaseError(f"The release {name!r} has ended in the budget file {str(self.path)!r}.")
+            _, charged, found = self._row(connection, name)
+            if found != "running" and (state != "finished" or units > int(charged)):
+                raise ReleaseError(
+                    f"The release {name!r} is {found} in the budget file {str(self.path)!r}. Start anew."
+                )
+            if int(charged) != before:
+                raise ReleaseError(
+                    f"Another process charges the release {name!r} in the budget file {str(self.path)!r}: "
+                    "its folder was copied. Resume one of them only."
+                )
             connection.execute(
                 "UPDATE releases SET charged = ?, state = ?, ended = ? WHERE name = ?", (str(units), state, ended, name)
             )
@@ -174,14 +191,19 @@ class BudgetFile:
 
     def abandon(self, name: str) -> None:
         """Give up a release that died and will not be resumed: what it had not charged is free again."""
-        with self._reading() as connection:
-            _, charged, _ = self._row(connection, name)
-        self.charge(name, int(charged), (), "abandoned")
+        with self._writing() as connection:
+            found = self._row(connection, name)[2]
+            if found != "running":
+                raise ReleaseError(f"The release {name!r} is {found} already in {str(self.path)!r}. Leave it as it is.")
+            ended = ("abandoned", timestamp(), name)
+            connection.execute("UPDATE releases SET state = ?, ended = ? WHERE name = ?", ended)
 
     def withdraw(self, name: str) -> None:
         """Forget a release that has charged nothing."""
         with self._writing() as connection:
-            connection.execute("DELETE FROM releases WHERE name = ? AND charged = '0'", [name])
+            if int(self._row(connection, name)[1]):
+                raise ReleaseError(f"The release {name!r} has charged {str(self.path)!r}. Abandon it instead.")
+            connection.execute("DELETE FROM releases WHERE name = ?", [name])
 
     def _free(self, connection: sqlite3.Connection) -> Fraction:
         left = Fraction(self.total)
@@ -201,16 +223,22 @@ class BudgetFile:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection to read with."""
+        """A connection to read with. What it opens must be there: a file that is gone is not made anew."""
         try:
-            connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+            address = f"{self.path.as_uri()}?mode=rw"
+            connection = sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)
             with closing(connection):
                 connection.execute("PRAGMA synchronous = EXTRA")
                 yield connection
+        except ReleaseError:
+            raise
         except sqlite3.OperationalError as error:
             raise ReleaseError(f"Cannot use the budget file {str(self.path)!r}: {error}.") from None
-        except sqlite3.DatabaseError:
-            raise ReleaseError(f"The file {str(self.path)!r} is no budget file, or is damaged.") from None
+        except (sqlite3.DatabaseError, ValueError, TypeError):  # the last two: a number that is none
+            raise self._damaged() from None
+
+    def _damaged(self) -> ReleaseError:
+        return ReleaseError(f"The file {str(self.path)!r} is no budget file, or is damaged. Restore it from a copy.")
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -238,19 +266,20 @@ class Account:
 
     def charge(self, units: int, charges: Sequence[Charge]) -> None:
         """Put on disk that so many units are charged in all; it is never less than before."""
-        self.charged = max(self.charged, units)
-        self.file.charge(self.name, self.charged, charges)
+        units = max(self.charged, units)
+        self.file.charge(self.name, self.charged, units, charges)
+        self.charged = units
 
     def end(self, units: int, charges: Sequence[Charge], state: str) -> None:
         """The release is "finished" or "abandoned" and has used so many units; the rest of its budget is free again."""
-        if self.state == "running":
-            self.file.charge(self.name, units, charges, state)
+        self.file.charge(self.name, self.charged, units, charges, state)
+        self.charged, self.state = units, state
 
 
 def _share(rho: str, charged: str) -> float:
     """What a release has charged, in ρ, rounded up."""
     part = Fraction(float.fromhex(rho)) * Fraction(int(charged), TOTAL)
-    return -rounded_down(-part.numerator, part.denominator)
+    return 0.0 - rounded_down(-part.numerator, part.denominator)
 
 
 def timestamp() -> str:

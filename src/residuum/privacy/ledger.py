@@ -19,7 +19,7 @@ BITS = 96
 TOTAL = 2**BITS
 
 Recorder = Callable[[Sequence[Spend], int], None]
-"""Told of every charge, and what is spent with it in units, before the charge counts as made."""
+"""Told of every charge, and what is spent with it in units, before anything is drawn for it."""
 
 
 class Ledger:

@@ -35,7 +35,7 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
     if not isinstance(release, Release):
         raise ReleaseError(f"Expected a Release to save, got {type(release).__name__}.")
     content = manifest.describe(release)
-    with folder.filled(_path(path)) as place:
+    with folder.filled(folder_path(path)) as place:
         arrays.write_residuals(place, release.estimates)
         arrays.write_spends(place, release.spends)
         folder.write(place / folder.MANIFEST, manifest.sealed(content, folder.listing(place)))
@@ -48,7 +48,7 @@ def load(path: str | os.PathLike[str]) -> Release:
     Traceback (most recent call last):
     residuum.errors.ReleaseError: Expected a release in 'nowhere', but there is no such folder.
     """
-    place = folder.Folder.existing(_path(path))
+    place = folder.Folder.existing(folder_path(path))
     described = manifest.opened(place)
     residuals, precisions = arrays.read_residuals(place, described.files, described.workload)
     return Release(
@@ -61,7 +61,13 @@ def load(path: str | os.PathLike[str]) -> Release:
     )
 
 
-def _path(path: str | os.PathLike[str]) -> Path:
+def folder_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a folder, if it can be one.
+
+    >>> folder_path(None)
+    Traceback (most recent call last):
+    residuum.errors.ReleaseError: Expected the path of a folder, got None.
+    """
     if not isinstance(path, str | os.PathLike) or "\0" in os.fsdecode(path):
         raise ReleaseError(f"Expected the path of a folder, got {path!r}.")
     return Path(path)

@@ -188,7 +188,20 @@ def _require_room(path: Path) -> None:
     left = {name for name in names if name in FILES or name.startswith(_UNFINISHED)} if journal else set()
     if names - journal - left:
         raise ReleaseError(f"The folder {str(path)!r} is not empty. Name another one, or one that does not exist yet.")
-    for name in left:
+    tidy(path)
+
+
+def tidy(path: Path) -> None:
+    """Remove what attempts to save that died have left in a folder.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     _ = mkdtemp(prefix=_UNFINISHED, dir=place)
+    ...     tidy(Path(place))
+    ...     os.listdir(place)
+    []
+    """
+    for name in os.listdir(path):
         if name.startswith(_UNFINISHED):
             shutil.rmtree(path / name)
 

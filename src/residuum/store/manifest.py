@@ -125,9 +125,9 @@ def _content(release: Release) -> dict[str, Any]:
         "version": VERSION,
         "written_by": software(),
         "rho": float(release.rho),
-        "provenance": _plain(release.provenance, "provenance"),
+        "provenance": plain(release.provenance, "provenance"),
         "lineage": sorted(release.lineage),
-        "schema": _plain(release.schema, "schema"),
+        "schema": plain(release.schema, "schema"),
         **describe_workload(release.workload),
     }
 
@@ -203,8 +203,12 @@ def _has_cliques(weighted: Any) -> bool:
     return _lists(weighted, list) and all(len(entry) == 2 and _lists(entry[0], int) for entry in weighted)
 
 
-def _plain(value: Any, place: str) -> Any:
-    """The value in what JSON has: text, numbers, truth values, nothing, lists and entries."""
+def plain(value: Any, place: str) -> Any:
+    """The value in what JSON has: text, numbers, truth values, nothing, lists and entries.
+
+    >>> plain({"seed": np.int64(3)}, "the terms")
+    {'seed': 3}
+    """
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, np.bool_):
@@ -214,9 +218,9 @@ def _plain(value: Any, place: str) -> Any:
     if isinstance(value, Real) and isfinite(value):
         return float(value)
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: _plain(item, f"{place}, {key!r}") for key, item in value.items()}
+        return {key: plain(item, f"{place}, {key!r}") for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [_plain(item, place) for item in value]
+        return [plain(item, place) for item in value]
     shown = repr(value) if isinstance(value, Real) else f"a {type(value).__name__}"
     raise ReleaseError(f"Expected text, finite numbers or lists in {place}, got {shown}.")
 
@@ -232,7 +236,7 @@ def _label(label: Any) -> Any:
         return {"decimal": str(label)}
     if isinstance(label, Real) and not isfinite(label):
         return {"float": str(float(label))}
-    return _plain(label, "the labels")
+    return plain(label, "the labels")
 
 
 def _unmarked(label: Any) -> Any:
