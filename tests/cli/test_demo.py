@@ -83,6 +83,16 @@ def test_axes_come_in_the_order_asked_for(release):
     assert np.allclose(shown, marginal.values[0], atol=0.51)
 
 
+@pytest.mark.parametrize(("width", "across"), [(80, True), (55, False)])
+def test_two_attributes_make_a_cross_table_where_there_is_room(release, width, across):
+    marginal = release.marginal(("age", "marital"))
+    marginal = replace(marginal, values=marginal.values + 4_000, noise_stderr=62.0)
+    lines = printed(lambda console: one(console, marginal), width=width).splitlines()
+    assert sum("±" in line for line in lines) == (7 if across else 28)
+    assert max(map(len, lines)) <= width
+    assert ("age × marital" in lines[1]) == across
+
+
 def test_what_was_never_measured_is_said(release):
     marginal = release.marginal(("age", "marital"))
     assert not marginal.unmeasured

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from residuum.errors import ReleaseError, ResiduumError
-from residuum.store.folder import JOURNAL, MANIFEST
+from residuum.store.folder import JOURNAL, MANIFEST, reason
 
 Epsilon = Annotated[float | None, typer.Option(help="The privacy budget per person, together with --delta.")]
 Delta = Annotated[float | None, typer.Option(help="The chance beside epsilon; well below one in the number of people.")]
@@ -47,7 +47,7 @@ def written(path: Path, *, force: bool = False) -> Iterator[Path]:
     try:
         handle, name = mkstemp(prefix=".unfinished-", dir=path.parent)
     except OSError as error:
-        raise ReleaseError(f"Cannot write {str(path)!r}: {(error.strerror or 'the system refused').lower()}.") from None
+        raise ReleaseError(f"Cannot write {str(path)!r}: {reason(error)}.") from None
     os.close(handle)
     place = Path(name)
     try:

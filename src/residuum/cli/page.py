@@ -100,7 +100,8 @@ class Page:
         """Whether the second of two attributes fits across the page."""
         if len(labels) != 2 or len(labels[1]) > _MOST_ACROSS:
             return False
-        bar = max(len(number(end, half)) for end in (marginal.values.min(), marginal.values.max(), half)) * 2 + 5
+        longest = max(len(number(end, half)) for end in (marginal.values.min(), marginal.values.max()))
+        bar = longest + len(f" {self.within} ") + len(number(half, half))
         first = max(map(len, [self.clique(marginal.attributes), *labels[0]]))
         return first + sum(3 + max(bar, len(label)) for label in labels[1]) + 2 <= self._console.width
 
