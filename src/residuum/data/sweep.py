@@ -23,7 +23,7 @@ Cells = NDArray[np.int32]
 Watch = Callable[[float], None]
 """Is told the share of the work that is done, by whichever thread did it."""
 
-_BLOCK = 1 << 19
+BLOCK = 1 << 19
 """How many rows are counted at a time."""
 
 _TOGETHER = 64
@@ -42,7 +42,7 @@ def scratch(workload: Workload) -> int:
     orders = max(len(gamma) for gamma in workload.targets)
     free = sorted(n - 1 for n in workload.domain.sizes)
     maps = sum(n for n in free if n * prod(free[:2]) <= _BY_MAPS) if orders > 2 else 0
-    return threads.count() * orders * _BLOCK * 8 + (maps + threads.count()) * _BLOCK // 8
+    return threads.count() * orders * BLOCK * 8 + (maps + threads.count()) * BLOCK // 8
 
 
 def sweep(table: Table, layout: Layout, watch: Watch) -> Cells:
@@ -117,7 +117,7 @@ class _Meter:
     """Adds up the work that threads have done, and tells which share of the whole it is."""
 
     def __init__(self, table: Table, work_per_block: int, watch: Watch) -> None:
-        self._whole = work_per_block * -(-table.columns.shape[1] // _BLOCK)
+        self._whole = work_per_block * -(-table.columns.shape[1] // BLOCK)
         self._watch = watch
         self._done = 0
         self._lock = Lock()
@@ -130,8 +130,8 @@ class _Meter:
 
 def blocks(table: Table) -> Iterator[NDArray[np.unsignedinteger]]:
     """The rows of a table, a block at a time, of shape (attributes, rows)."""
-    for start in range(0, table.columns.shape[1], _BLOCK):
-        yield table.columns[:, start : start + _BLOCK]
+    for start in range(0, table.columns.shape[1], BLOCK):
+        yield table.columns[:, start : start + BLOCK]
 
 
 def _histograms(

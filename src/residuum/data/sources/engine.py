@@ -41,7 +41,9 @@ def started(threads: int | None = None) -> Iterator[Engine]:
     Its scratch files, which only this user can read, are gone afterwards.
     """
     with tempfile.TemporaryDirectory(prefix="residuum-", ignore_cleanup_errors=True) as scratch:
-        config = {**_CONFIG, "temp_directory": scratch} | ({} if threads is None else {"threads": str(threads)})
+        config: dict[str, Any] = {**_CONFIG, "temp_directory": scratch} | (
+            {} if threads is None else {"threads": threads}
+        )
         engine = duckdb.connect(":memory:", config=config)
         try:
             engine.execute("SET TimeZone = 'UTC'").fetchall()

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from residuum.data.encode import kept, rows
 from residuum.data.schema import Schema
 from residuum.data.sources import frames
-from residuum.data.sources.coded import code_type, fields_of, table_from, table_of
-from residuum.data.sources.engine import Relation, arrays, started
+from residuum.data.sources.coded import code_type, fields_of, table_from
+from residuum.data.sources.engine import Engine, Relation, arrays, started
 from residuum.data.table import Table
 from residuum.kernels import threads
+
+_AGAIN = 4
+"""Texts that occur so often on average are coded once each."""
 
 
 def tables(parts: Iterable[Any], schema: Schema) -> Iterator[Table]:
@@ -28,7 +31,7 @@ def tables(parts: Iterable[Any], schema: Schema) -> Iterator[Table]:
     """
     with started(threads.count()) as engine:
         for part in parts:
-            yield table_of(engine, frames.relation(engine, part), schema)
+            yield table_from(_codes(engine, part, schema), schema.domain)
 
 
 def identified(parts: Iterable[Any], schema: Schema) -> Iterator[pa.RecordBatch]:
@@ -69,6 +72,37 @@ def of_people(parts: Iterable[pa.RecordBatch], schema: Schema) -> Iterator[Table
         engine.register("people", frame)
         relation = Relation("people", [], [], [], "the frame", lambda: "The codes of a part cannot be read.")
         yield table_from(arrays(engine, relation, lambda sql: kept(schema, sql)), schema.domain)
+
+
+def _codes(engine: Engine, part: pa.Table, schema: Schema) -> dict[str, NDArray[Any]]:
+    """The codes of each column. Of texts that occur again and again each is coded once: a code is its cell's alone."""
+    texts: dict[str, pa.DictionaryArray] = {}
+    for name in schema.columns:
+        if pa.types.is_string(part[name].type) or pa.types.is_large_string(part[name].type):
+            cells = part[name].combine_chunks().dictionary_encode()
+            if len(cells.dictionary) * _AGAIN < len(cells):
+                texts[name] = cells
+    codes = _columns(engine, part.select([name for name in schema.columns if name not in texts]), schema)
+    if texts:
+        last = max(len(cells.dictionary) for cells in texts.values())
+        gaps = pa.nulls(last + 1, pa.string())
+        listed = {name: pa.concat_arrays([cells.dictionary.cast(pa.string()), gaps]) for name, cells in texts.items()}
+        once = _columns(engine, pa.table({name: values[: last + 1] for name, values in listed.items()}), schema)
+        for name, cells in texts.items():
+            codes[name] = once[name][cells.indices.fill_null(last).to_numpy()]
+    return {f"c{i}": codes[name] for i, name in enumerate(schema.columns)}
+
+
+def _columns(engine: Engine, part: pa.Table, schema: Schema) -> dict[str, NDArray[Any]]:
+    """The codes of those columns that a part has, by name."""
+    if not part.num_columns:
+        return {}
+    names = part.column_names
+    some = schema.model_copy(update={"columns": {name: schema.columns[name] for name in names}})
+    relation = frames.relation(engine, part)
+    fields = fields_of(relation, some)
+    found = arrays(engine, relation, lambda sql: rows(some, fields, sql))
+    return {name: found[f"c{i}"] for i, name in enumerate(names)}
 
 
 def _pack(codes: NDArray[np.unsignedinteger]) -> pa.BinaryArray:
