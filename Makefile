@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark lint bench bench-noise bench-algebra bench-read clean
+.PHONY: help demo test test-spark lint bench bench-noise bench-algebra bench-read bench-scale clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -37,6 +37,9 @@ bench-algebra: $(VENV)/.installed-bench ## Time Decomp and Recon against Kroneck
 
 bench-read: $(VENV)/.installed-bench ## Time how 10 million rows of Parquet become codes, and the memory that takes
 	@$(BIN)/python -m bench.read
+
+bench-scale: $(VENV)/.installed-bench ## Measure how many rows a core counts in a second, and what that makes of larger tables
+	@$(BIN)/python -m bench.scale
 
 clean: ## Remove the virtual environment and everything compiled
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
