@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint audit bench bench-noise bench-algebra bench-read clean
+.PHONY: help demo test test-spark lint audit bench bench-noise bench-algebra bench-read bench-scale clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -14,6 +14,12 @@ demo: $(VENV)/.installed ## Run the main job on an embedded sample
 
 test: $(VENV)/.installed-test ## Run the tests, the documented examples and the import contracts
 	@$(BIN)/python -m pytest
+
+test-spark: $(VENV)/.installed-test $(VENV)/.installed-spark ## Count on a Spark cluster of two workers, one of which is killed
+	@command -v java >/dev/null || test -n "$$JAVA_HOME" || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -qq -y --no-install-recommends openjdk-17-jre-headless; } \
+		|| { echo "Spark needs Java 17 or later. Install it, as with: apt-get install openjdk-17-jre-headless"; exit 1; }
+	@RESIDUUM_CLUSTER=1 $(BIN)/python -m pytest tests/data/test_spark.py tests/data/test_spark_cluster.py
 
 lint: $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-lint ## Check style and types
 	@$(BIN)/ruff check .
@@ -35,6 +41,9 @@ bench-algebra: $(VENV)/.installed-bench ## Time Decomp and Recon against Kroneck
 
 bench-read: $(VENV)/.installed-bench ## Time how 10 million rows of Parquet become codes, and the memory that takes
 	@$(BIN)/python -m bench.read
+
+bench-scale: $(VENV)/.installed-bench ## Measure how many rows a core counts in a second, and what that makes of larger tables
+	@$(BIN)/python -m bench.scale
 
 clean: ## Remove the virtual environment and everything compiled
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -19,7 +19,7 @@ def test_import_brings_in_no_compiler():
     loaded = subprocess.run(
         [sys.executable, "-c", "import residuum, sys; print(*sys.modules)"], capture_output=True, text=True, check=True
     ).stdout.split()
-    engines = {"duckdb", "narwhals", "numba", "llvmlite", "pandas", "polars", "pyarrow", "scipy"}
+    engines = {"duckdb", "narwhals", "numba", "llvmlite", "pandas", "polars", "pyarrow", "pyspark", "scipy"}
     assert not (engines | {"pydantic", "rich", "typer", "yaml"}) & set(loaded)
 
 

@@ -27,6 +27,7 @@ from residuum.release import Marginal, Release
 from residuum.store import load, save
 
 if TYPE_CHECKING:
+    from residuum import spark
     from residuum.data.schema import Schema
     from residuum.data.sources import read
 
@@ -58,6 +59,7 @@ __all__ = [
     "residual_planner",
     "resume",
     "save",
+    "spark",
 ]
 
 _LATER = {"Schema": "residuum.data.schema", "read": "residuum.data.sources"}
@@ -65,8 +67,8 @@ _LATER = {"Schema": "residuum.data.schema", "read": "residuum.data.sources"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _LATER and name != "spark":
         raise AttributeError(f"module 'residuum' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_LATER[name]), name)
+    return import_module("residuum.spark") if name == "spark" else getattr(import_module(_LATER[name]), name)

@@ -55,7 +55,7 @@ def workloads(draw):
 def test_every_marginal_of_the_closure(workload, rows, by_maps, block, dense):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep, "_BY_MAPS", by_maps)
-        patch.setattr(sweep, "_BLOCK", block)
+        patch.setattr(sweep, "BLOCK", block)
         patch.setattr(counts, "_DENSE", dense or counts._DENSE)
         patch.setattr(counts, "_AHEAD", 1000)
         check(*table_of(workload.domain, rows), workload, in_turn=dense is not None)

@@ -19,7 +19,7 @@ WORKLOAD = Workload.all_kway(DOMAIN, 3)
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_the_share_grows_to_one(rows, by_maps, threads, monkeypatch):
     monkeypatch.setenv("RESIDUUM_THREADS", threads)
-    monkeypatch.setattr(sweep, "_BLOCK", 300)
+    monkeypatch.setattr(sweep, "BLOCK", 300)
     monkeypatch.setattr(sweep, "_BY_MAPS", by_maps or 1)
     monkeypatch.setattr(sweep, "_TOGETHER", 3)
     shares = []
@@ -49,7 +49,7 @@ def test_no_rows_are_no_work():
 def test_an_interrupt_reaches_the_caller_and_ends_the_work(monkeypatch):
     monkeypatch.setenv("RESIDUUM_THREADS", "2")
     monkeypatch.setattr(sweep, "_TOGETHER", 1)
-    monkeypatch.setattr(sweep, "_BLOCK", 100)
+    monkeypatch.setattr(sweep, "BLOCK", 100)
     calls = []
 
     def watch(share):
@@ -69,7 +69,7 @@ def test_an_interrupt_reaches_the_caller_and_ends_the_work(monkeypatch):
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_scratch_is_enough(k, monkeypatch):
     """What counting takes beside the counts stays below what was promised, however many rows there are."""
-    monkeypatch.setattr(sweep, "_BLOCK", 1 << 14)
+    monkeypatch.setattr(sweep, "BLOCK", 1 << 14)
     workload = Workload.all_kway(DOMAIN, k)
     layout = Layout(workload)
     table = table_of(DOMAIN, 60_000)[1]

@@ -15,12 +15,13 @@ from residuum.cli.workload import WorkloadOption, chosen
 from residuum.core.neighbours import Relation
 from residuum.core.workload import Workload
 from residuum.data.sources import check
-from residuum.errors import ReleaseError
+from residuum.errors import ReleaseError, SourceError
 from residuum.mechanism.terms import Sampler, Terms
 from residuum.privacy.simulator import Simulator
 from residuum.store.folder import JOURNAL, MANIFEST
 
 Mechanism = Literal["aim", "residual-planner"]
+Engine = Literal["duckdb", "spark"]
 
 app = new_app()
 
@@ -51,6 +52,13 @@ def release(
         ),
     ] = None,
     query: Annotated[str | None, typer.Option(help="What to select from a database.")] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="Who reads and counts: this machine, or a Spark cluster (residuum[spark]).")
+    ] = "duckdb",
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="With --engine spark: the cluster, such as spark://host:7077 or local[4]."),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Make the run repeatable and NOT PRIVATE: for tests and research only.")
     ] = None,
@@ -69,6 +77,7 @@ def release(
       residuum release people.csv --schema schema.yaml --epsilon 1 --delta 1e-9 --dry-run
       residuum release people.csv --schema schema.yaml --epsilon 1 --delta 1e-9
       residuum release people.csv --schema schema.yaml --rho 0.1 --workload 3 --ledger people.budget -o triples
+      residuum release people.parquet --schema schema.yaml --rho 0.1 --engine spark --master spark://host:7077
       residuum release visits.db --query "SELECT * FROM visits" --schema schema.yaml --rho 0.1 --workload cliques.yaml
     """
     declared = Schema.load(schema)
@@ -86,13 +95,23 @@ def release(
     folder = output or Path(f"{Path(data).name.split('.')[0] or 'table'}-release")
     require_room(folder)
     charged = BudgetFile(ledger) if ledger else None
+    if engine == "spark" and query is not None:
+        raise SourceError("Spark counts files, not databases. Leave out --query, or --engine spark.")
+    if engine != "spark" and master is not None:
+        raise SourceError(f"A cluster such as {master!r} is for Spark. Add --engine spark.")
     if dry_run:
         from residuum.cli import dry_run as rehearsal
 
-        check(data, declared, query=query)
+        if engine != "spark":
+            check(data, declared, query=query)
         rehearsal.show(mechanism, terms, wanted, charged, folder)
         return
-    table = read(data, declared, query=query)
+    if engine == "spark":
+        from residuum.spark import read_and_count
+
+        table = read_and_count(data, declared, wanted, master)
+    else:
+        table = read(data, declared, query=query)
     started = perf_counter()
     with resumable(folder):
         made = (aim if mechanism == "aim" else residual_planner)(

@@ -92,10 +92,23 @@ class Counts:
                 f"{odd!r} is {'not one of them' if odd in marginals else 'missing'}."
             )
         cells = np.zeros(layout.cells, dtype=np.int32)
-        rows = {}
         for gamma, values in marginals.items():
-            cells[layout.place(gamma)], rows[gamma] = _whole_numbers(values, workload, gamma)
-        if len(set(rows.values())) > 1:
+            cells[layout.place(gamma)] = _whole_numbers(values, workload, gamma)
+        return cls.from_maximal(layout, cells)
+
+    @classmethod
+    def from_maximal(cls, layout: Layout, cells: NDArray[np.int32]) -> "Counts":
+        """The same from one array that has them in their places; it is kept, and the others filled in.
+
+        >>> from residuum import Domain
+        >>> layout = Layout(Workload.all_kway(Domain({"age": 4, "sex": 2}), 1))
+        >>> Counts.from_maximal(layout, np.array([0, 1, 0, 0, 1, 0, 2], dtype=np.int32)).marginal(()).item()
+        2
+        """
+        rows = {int(cells[layout.place(gamma)].sum(dtype=np.int64)) for gamma in layout.maximal}
+        if max(rows) > MOST_ROWS:
+            raise too_many_rows()
+        if len(rows) > 1:
             raise DomainError("The marginals do not count the same rows. Count all of them over one table.")
         layout.sum_up(cells, set(layout.maximal))
         return cls._ready(layout, cells)
@@ -174,8 +187,8 @@ def _same_domain(one: Table | Workload, workload: Workload) -> None:
         raise WorkloadError("The table and the workload have different domains. Build both from one Domain.")
 
 
-def _whole_numbers(values: ArrayLike, workload: Workload, gamma: Clique) -> tuple[NDArray[np.integer], int]:
-    """The cells of a marginal that came from outside, and how many rows it counts."""
+def _whole_numbers(values: ArrayLike, workload: Workload, gamma: Clique) -> NDArray[np.integer]:
+    """The cells of a marginal that came from outside."""
     array, name, shape = np.asarray(values), workload.domain.name(gamma), workload.domain.shape(gamma)
     if array.shape != shape:
         raise DomainError(f"Expected a marginal of shape {shape} over {name}, got shape {array.shape}.")
@@ -183,6 +196,6 @@ def _whole_numbers(values: ArrayLike, workload: Workload, gamma: Clique) -> tupl
         raise DomainError(f"Expected whole numbers in the marginal over {name}, got {array.dtype.name} values.")
     if array.min() < 0:
         raise DomainError(f"Expected counts from 0 in the marginal over {name}, got one below.")
-    if array.max() > MOST_ROWS or (rows := int(array.sum(dtype=np.int64))) > MOST_ROWS:
+    if array.max() > MOST_ROWS:
         raise too_many_rows()
-    return array.reshape(-1), rows
+    return array.reshape(-1)

@@ -108,11 +108,16 @@ def width(size: int) -> str:
 
 
 def codes(schema: Schema, fields: Mapping[str, Field], relation: str) -> str:
-    """The query for the codes of all columns, in order, as c0, c1 and so on; at most k rows of a person.
+    """The query for the codes of all columns, in order, as c0, c1 and so on; at most k rows of a person."""
+    query = rows(schema, fields, relation)
+    return query if schema.person == "row" else kept(schema, f"({query})")
 
-    Whose rows a person has is told by the id as text. The rows kept are those with the smallest digests of the id and
-    their own codes: nobody else's rows, and no order of rows, have a say. Rows without an id are nobody's and are left
-    out. Texts and numbers are read in an inner query, so that each is read once.
+
+def rows(schema: Schema, fields: Mapping[str, Field], relation: str) -> str:
+    """The query for the codes of all rows; where a person can have several, with their id as text as `person`.
+
+    Rows without an id are nobody's and are left out. Texts and numbers are read in an inner query, so that each is read
+    once.
     """
     inner, outer = [], []
     for i, (name, column) in enumerate(schema.columns.items()):
@@ -126,12 +131,20 @@ def codes(schema: Schema, fields: Mapping[str, Field], relation: str) -> str:
     field = fields[schema.person.id]
     whole = rf"regexp_replace({field.text}, '^([+-]?[0-9]+)\.0+$', '\1')"
     inner.append(f"nullif({whole}, '') AS person")
-    listing = ", ".join(f"c{i}" for i in range(len(outer)))
-    rows = f"SELECT {', '.join(outer)}, person FROM (SELECT {', '.join(inner)} FROM {relation})"
+    somebody = f"person IS NOT NULL AND NOT {among('person', map(literal, schema.missing_tokens))}"
+    return f"SELECT {', '.join(outer)}, person FROM (SELECT {', '.join(inner)} FROM {relation}) WHERE {somebody}"
+
+
+def kept(schema: Schema, relation: str) -> str:
+    """The query for the codes that are kept of what `rows` selects: at most k rows of a person.
+
+    Whose rows a person has is told by the id as text. The rows kept are those with the smallest digests of the id and
+    their own codes: nobody else's rows, and no order of rows, have a say.
+    """
+    listing = ", ".join(f"c{i}" for i in range(len(schema.columns)))
     digest = f"md5_number_lower(concat_ws(',', person, {listing}))"
     rank = f"row_number() OVER (PARTITION BY person ORDER BY {digest}, {listing})"
-    kept = f"person IS NOT NULL AND NOT {among('person', map(literal, schema.missing_tokens))}"
-    return f"SELECT {listing} FROM (SELECT * FROM ({rows}) WHERE {kept} QUALIFY {rank} <= {schema.person.rows})"
+    return f"SELECT {listing} FROM (SELECT * FROM {relation} QUALIFY {rank} <= {schema.rows_per_person})"
 
 
 def _prepare(column: Column, field: Field, i: int) -> tuple[list[str], Field]:

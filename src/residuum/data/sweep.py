@@ -23,7 +23,7 @@ Cells = NDArray[np.int32]
 Watch = Callable[[float], None]
 """Is told the share of the work that is done, by whichever thread did it."""
 
-_BLOCK = 1 << 19
+BLOCK = 1 << 19
 """How many rows are counted at a time."""
 
 _TOGETHER = 64
@@ -42,14 +42,11 @@ def scratch(workload: Workload) -> int:
     orders = max(len(gamma) for gamma in workload.targets)
     free = sorted(n - 1 for n in workload.domain.sizes)
     maps = sum(n for n in free if n * prod(free[:2]) <= _BY_MAPS) if orders > 2 else 0
-    return threads.count() * orders * _BLOCK * 8 + (maps + threads.count()) * _BLOCK // 8
+    return threads.count() * orders * BLOCK * 8 + (maps + threads.count()) * BLOCK // 8
 
 
 def sweep(table: Table, layout: Layout, watch: Watch) -> Cells:
     """All marginals of a layout, in its order.
-
-    Triples with few cells are counted by bit maps and so are the pairs below them; other maximal cliques by histograms;
-    the rest follows by summing. Which is which depends on sizes alone.
 
     >>> domain = Domain({"age": 4, "sex": 2})
     >>> layout = Layout(Workload.all_kway(domain, 2))
@@ -57,22 +54,50 @@ def sweep(table: Table, layout: Layout, watch: Watch) -> Cells:
     1.0
     [2, 1, 0, 0, 1, 0, 2, 0, 1, 0, 0, 0, 0, 0, 1]
     """
-    domain = table.domain
-    triples = [gamma for gamma in layout.maximal if len(gamma) == 3 and _free(domain, gamma) <= _BY_MAPS]
-    below = {tau for i, j, k in triples for tau in ((i, j), (i, k), (j, k))}
-    pairs = sorted(tau for tau in below if _free(domain, tau) <= _BY_MAPS)
-    known = below.union(layout.maximal, ((i,) for tau in below for i in tau))
-    histograms = sorted(known.difference(triples, pairs))
-    cells = np.zeros(layout.cells, dtype=np.int32)
-    maps = _Populations(domain, layout, cells, pairs, triples)
-    targets = {gamma: cells[layout.place(gamma)] for gamma in histograms}
-    meter = _Meter(table, len(histograms) * _BY_MAPS + maps.work, watch)
-    for block in _blocks(table):
-        _histograms(block, domain, targets, meter)
-        maps.add(block, meter)
-    maps.complete()
-    layout.sum_up(cells, known)
-    return cells
+    counting = Sweep(layout)
+    meter = _Meter(table, counting.work, watch)
+    for block in blocks(table):
+        counting.add(block, meter.add)
+    return counting.finish()
+
+
+class Sweep:
+    """All marginals of a layout, of rows that come a block at a time.
+
+    Triples with few cells are counted by bit maps and so are the pairs below them; other maximal cliques by histograms;
+    the rest follows by summing. Which is which depends on sizes alone. `work` is what a block takes, in steps.
+
+    >>> domain = Domain({"age": 4, "sex": 2})
+    >>> sweep = Sweep(Layout(Workload.all_kway(domain, 1)))
+    >>> for block in ([[3], [1]], [[0], [1]]):
+    ...     sweep.add(np.array(block, dtype=np.uint8))
+    >>> sweep.finish().tolist()
+    [2, 1, 0, 0, 1, 0, 2]
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        domain = layout.workload.domain
+        triples = [gamma for gamma in layout.maximal if len(gamma) == 3 and _free(domain, gamma) <= _BY_MAPS]
+        below = {tau for i, j, k in triples for tau in ((i, j), (i, k), (j, k))}
+        pairs = sorted(tau for tau in below if _free(domain, tau) <= _BY_MAPS)
+        self._known = below.union(layout.maximal, ((i,) for tau in below for i in tau))
+        histograms = sorted(self._known.difference(triples, pairs))
+        self._layout, self._domain = layout, domain
+        self._cells = np.zeros(layout.cells, dtype=np.int32)
+        self._maps = _Populations(domain, layout, self._cells, pairs, triples)
+        self._targets = {gamma: self._cells[layout.place(gamma)] for gamma in histograms}
+        self.work = len(histograms) * _BY_MAPS + self._maps.work
+
+    def add(self, block: NDArray[np.unsignedinteger], done: Callable[[int], None] | None = None) -> None:
+        """Count rows, of shape (attributes, rows); `done` is told of each piece of the work."""
+        _histograms(block, self._domain, self._targets, done)
+        self._maps.add(block, done or (lambda _: None))
+
+    def finish(self) -> Cells:
+        """The counts of all rows, in the layout's order; no more can be added."""
+        self._maps.complete()
+        self._layout.sum_up(self._cells, self._known)
+        return self._cells
 
 
 def tally(table: Table, cliques: Sequence[Clique]) -> dict[Clique, Cells]:
@@ -83,7 +108,7 @@ def tally(table: Table, cliques: Sequence[Clique]) -> dict[Clique, Cells]:
     array([1, 0, 0, 1], dtype=int32)
     """
     targets = {gamma: np.zeros(table.domain.size(gamma), dtype=np.int32) for gamma in sorted(cliques)}
-    for block in _blocks(table):
+    for block in blocks(table):
         _histograms(block, table.domain, targets)
     return targets
 
@@ -92,7 +117,7 @@ class _Meter:
     """Adds up the work that threads have done, and tells which share of the whole it is."""
 
     def __init__(self, table: Table, work_per_block: int, watch: Watch) -> None:
-        self._whole = work_per_block * -(-table.columns.shape[1] // _BLOCK)
+        self._whole = work_per_block * -(-table.columns.shape[1] // BLOCK)
         self._watch = watch
         self._done = 0
         self._lock = Lock()
@@ -103,13 +128,17 @@ class _Meter:
             self._watch(self._done / self._whole)
 
 
-def _blocks(table: Table) -> Iterator[NDArray[np.unsignedinteger]]:
-    for start in range(0, table.columns.shape[1], _BLOCK):
-        yield table.columns[:, start : start + _BLOCK]
+def blocks(table: Table) -> Iterator[NDArray[np.unsignedinteger]]:
+    """The rows of a table, a block at a time, of shape (attributes, rows)."""
+    for start in range(0, table.columns.shape[1], BLOCK):
+        yield table.columns[:, start : start + BLOCK]
 
 
 def _histograms(
-    columns: NDArray[np.unsignedinteger], domain: Domain, targets: Mapping[Clique, Cells], meter: _Meter | None = None
+    columns: NDArray[np.unsignedinteger],
+    domain: Domain,
+    targets: Mapping[Clique, Cells],
+    done: Callable[[int], None] | None = None,
 ) -> None:
     """Add the histograms of a block to targets that come in lexical order."""
     cliques = list(targets)
@@ -117,8 +146,8 @@ def _histograms(
 
     def count(piece: tuple[int, int]) -> None:
         _share_codes(columns, domain, cliques[slice(*piece)], targets, start)
-        if meter:
-            meter.add(_BY_MAPS * (piece[1] - piece[0]))
+        if done:
+            done(_BY_MAPS * (piece[1] - piece[0]))
 
     parts = max(8 * threads.count(), -(-len(cliques) // _TOGETHER))
     threads.run(count, threads.split(0, len(cliques), parts) if cliques else [])
@@ -172,7 +201,7 @@ class _Populations:
         ]
         self.work = sum(_free(domain, gamma) for gamma in (*pairs, *triples))
 
-    def add(self, columns: NDArray[np.unsignedinteger], meter: _Meter) -> None:
+    def add(self, columns: NDArray[np.unsignedinteger], done: Callable[[int], None]) -> None:
         """Count the rows of a block in all cells beyond the first values."""
         if not self._triples:
             return
@@ -189,11 +218,11 @@ class _Populations:
             others = np.array([k for _, _, k in run], dtype=np.int64)
             at = np.array([start[gamma] for gamma in run], dtype=np.int64)
             kernels.population_triples(maps, first, sizes, i, j, others, out, at)
-            meter.add(free[i] * free[j] * sum(free[k] for _, _, k in run))
+            done(free[i] * free[j] * sum(free[k] for _, _, k in run))
 
         for i, j in self._pairs:  # each is done too soon to be worth waking a thread for
             kernels.population_pair(maps, first, sizes, i, j, out, start[i, j])
-            meter.add(free[i] * free[j])
+            done(free[i] * free[j])
         threads.run(count, self._runs)
 
     def complete(self) -> None:

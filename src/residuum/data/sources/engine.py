@@ -35,10 +35,16 @@ class Relation:
 
 
 @contextmanager
-def started() -> Iterator[Engine]:
-    """An engine of its own; its scratch files, which only this user can read, are gone afterwards."""
+def started(threads: int | None = None) -> Iterator[Engine]:
+    """An engine of its own, on all cores or as many threads as told.
+
+    Its scratch files, which only this user can read, are gone afterwards.
+    """
     with tempfile.TemporaryDirectory(prefix="residuum-", ignore_cleanup_errors=True) as scratch:
-        engine = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": scratch})
+        config: dict[str, Any] = {**_CONFIG, "temp_directory": scratch} | (
+            {} if threads is None else {"threads": threads}
+        )
+        engine = duckdb.connect(":memory:", config=config)
         try:
             engine.execute("SET TimeZone = 'UTC'").fetchall()
             yield engine

@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, cast
 
@@ -14,7 +15,7 @@ from residuum.data.schema import Csv
 from residuum.data.sources.engine import Engine, Relation, ask, describe
 from residuum.errors import SourceError
 
-_JSON_RECORDS = 1000
+JSON_RECORDS = 1000
 """JSON lines have no header: the keys of so many records stand for one."""
 
 
@@ -61,7 +62,7 @@ def _parquet(engine: Engine, path: Path) -> Relation:
 
 def _json(engine: Engine, path: Path) -> Relation:
     problem = f"The file {str(path)!r} is not JSON lines: one object in each line, in UTF-8."
-    records = f"(SELECT json FROM read_ndjson_objects({_pattern(path)}) LIMIT {_JSON_RECORDS})"
+    records = f"(SELECT json FROM read_ndjson_objects({_pattern(path)}) LIMIT {JSON_RECORDS})"
     rows = ask(engine, f"SELECT DISTINCT unnest(json_keys(json)) AS key FROM {records} ORDER BY key", problem)
     names = [str(row[0]) for row in rows]
     if not names:
@@ -78,16 +79,12 @@ def _csv(path: Path, dialect: Csv) -> Relation:
     try:
         with _lines(path, dialect) as lines:
             first = lines.readline(2**20)
-            delimiter = dialect.delimiter or _delimiter(first, dialect.quote)
             lines.seek(0)
-            header = next(csv.reader(lines, delimiter=delimiter, quotechar=dialect.quote, skipinitialspace=True), [])
+            names, delimiter = header(first, dialect, str(path), lines)
     except UnicodeError:
         raise SourceError(_encoding(path, dialect)) from None
     except (csv.Error, OSError, EOFError):
         raise SourceError(f"Cannot read a header in the first line of {str(path)!r}.") from None
-    if not any(name.strip(WHITE) for name in header):
-        raise SourceError(f"The first line of {str(path)!r} is empty: the names of the columns must be there.")
-    names = [name.strip(WHITE) or f"Unnamed: {i}" for i, name in enumerate(header)]
     ids = [f"f{i}" for i in range(len(names))]
     types = ["VARCHAR"] * len(names)
     columns = ", ".join(f"'{name}': 'VARCHAR'" for name in ids)
@@ -104,6 +101,20 @@ def _csv(path: Path, dialect: Csv) -> Relation:
         lambda: _csv_problem(path, dialect),
         slow=f"read_csv({options}, null_padding = true)",
     )
+
+
+def header(first: str, dialect: Csv, place: str, lines: Iterable[str] | None = None) -> tuple[list[str], str]:
+    """The names of the columns and the delimiter, from the first line of a CSV file, or all where the header goes on.
+
+    >>> header("age; sex;;", Csv(), "people.csv")
+    (['age', 'sex', 'Unnamed: 2', 'Unnamed: 3'], ';')
+    """
+    delimiter = dialect.delimiter or _delimiter(first, dialect.quote)
+    rows = csv.reader(lines or [first], delimiter=delimiter, quotechar=dialect.quote, skipinitialspace=True)
+    cells = [name.strip(WHITE) for name in next(rows, [])]
+    if not any(cells):
+        raise SourceError(f"The first line of {place!r} is empty: the names of the columns must be there.")
+    return [name or f"Unnamed: {i}" for i, name in enumerate(cells)], delimiter
 
 
 def _delimiter(header: str, quote: str) -> str:
