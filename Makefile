@@ -19,7 +19,7 @@ test-spark: $(VENV)/.installed-test $(VENV)/.installed-spark ## Count on a Spark
 	@command -v java >/dev/null || test -n "$$JAVA_HOME" || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 		&& apt-get update -qq && apt-get install -qq -y --no-install-recommends openjdk-17-jre-headless; } \
 		|| { echo "Spark needs Java 17 or later. Install it, as with: apt-get install openjdk-17-jre-headless"; exit 1; }
-	@RESIDUUM_CLUSTER=1 $(BIN)/python -m pytest tests/data/test_spark.py tests/data/test_spark_cluster.py
+	@RESIDUUM_CLUSTER=1 $(BIN)/python -m pytest tests/data/test_spark.py tests/cli/test_spark.py tests/data/test_spark_cluster.py
 
 lint: $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-lint ## Check style and types
 	@$(BIN)/ruff check .

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-TOUR = Path(__file__).parents[2] / "docs" / "tour.md"
+TOUR = Path(__file__).parents[2] / "README.md"
 
 
 def steps():
