@@ -236,7 +236,8 @@ def test_an_error_of_ours_is_not_hidden(monkeypatch, made):
     assert isinstance(CliRunner().invoke(app, ["info", str(made)]).exception, ZeroDivisionError)
 
 
-def test_a_cluster_without_spark_and_spark_with_a_query(place):
-    common = ("release", place.people, "--schema", place.schema, "--rho", "1")
-    people.refused(*common, "--master", "spark://host:7077", says="Add --engine spark")
-    people.refused(*common, "--engine", "spark", "--query", "SELECT 1", says="Leave out --query")
+@pytest.mark.usefixtures("place")
+def test_a_cluster_without_spark_and_spark_with_a_query():
+    common = ("release", "people.csv", "--schema", "schema.yaml", "--rho", "1")
+    refused(*common, "--master", "spark://host:7077", says="Add --engine spark")
+    refused(*common, "--engine", "spark", "--query", "SELECT 1", says="Leave out --query")
