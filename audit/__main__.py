@@ -33,9 +33,9 @@ def gaussian_part() -> Iterator[Audit]:
         yield lambda relation=relation: parts.measuring_marginal(
             tables.residual((3, 2), relation), runs=120_000, delta=0.01
         )
-    for pair in (tables.crossed(), tables.moved()):
-        yield lambda pair=pair: whole.audit(
-            "ResidualPlanner", PLANNER, pair, rho=0.5, delta=0.05, runs=20_000, batch=True
+    for pair, rho in ((tables.crossed(), 0.5), (tables.moved(), 1.0)):
+        yield lambda pair=pair, rho=rho: whole.audit(
+            f"ResidualPlanner, ρ = {rho:g}", PLANNER, pair, rho=rho, delta=0.05, runs=50_000, batch=True
         )
 
 
@@ -70,7 +70,7 @@ def planted() -> Iterator[Audit]:
         ("annealing looks at the truth", bugs.ANNEALING_LOOKS, tables.flat(), 0.5, 0.05),
     ):
         yield lambda bug=bug, program=program, pair=pair, rho=rho, delta=delta: whole.audit(
-            f"planted: {bug}", program, pair, rho=rho, delta=delta, runs=20_000, planted=True
+            f"planted: {bug}", program, pair, rho=rho, delta=delta, runs=25_000, planted=True
         )
 
 

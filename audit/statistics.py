@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 
-_CHOOSING = 3
+_CHOOSING = 5
 """One in so many runs serves to choose the event; only the others are counted."""
 
 _THRESHOLDS = 1000
@@ -42,7 +42,7 @@ class Event:
 def lower_bound(first: Floats, second: Floats, delta: float) -> float:
     """A 95% lower bound on ε at δ, from a statistic of runs on one table and of runs on a neighbour.
 
-    The statistic should be large where the first table is the likelier one. The event is chosen on a third of the runs
+    The statistic should be large where the first table is the likelier one. The event is chosen on a fifth of the runs
     and counted on the others, so that the choice does not flatter the bound.
     """
     cut = len(first) // _CHOOSING, len(second) // _CHOOSING
