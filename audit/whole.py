@@ -11,7 +11,7 @@ from audit.tables import Pair
 from audit.transcript import Program, Steps
 from residuum.core import zcdp
 from residuum.data.counts import Counts
-from residuum.mechanism.run import Terms
+from residuum.mechanism.terms import Terms
 
 Check = Callable[[Steps, Counts], bool]
 """Whether the questions of a run could have been asked on another table."""

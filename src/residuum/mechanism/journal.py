@@ -184,8 +184,8 @@ def _read(file: FileIO, folder: Path) -> list[Record]:
         if record is None:
             if end < written:
                 raise ReleaseError(
-                    f"The journal in {str(folder)!r} is damaged at byte {at:,} and cannot be resumed. Restore it from "
-                    "a copy, or start anew; what the run has charged stays charged."
+                    f"The journal in {str(folder)!r} is damaged at byte {at:,} and cannot be resumed. Start anew; "
+                    "what the run has charged stays charged."
                 )
             break
         records.append(record)

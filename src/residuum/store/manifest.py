@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from hashlib import sha256
 from math import inf, isfinite
 from numbers import Integral, Real
@@ -132,6 +133,7 @@ def _content(release: Release) -> dict[str, Any]:
     }
 
 
+@cache
 def software() -> str:
     """The program and its version.
 
