@@ -247,3 +247,15 @@ def test_a_marginal_too_large_for_whole_numbers():
     with pytest.raises(WorkloadError, match="too many cells to be measured"):
         Curator(Truth(), ledger, Silence(ledger)).measure({(0, 1, 2): 1e9})
     assert ledger.spent_units == 0
+
+
+def test_scaled_counts_beyond_32_bits():
+    """A count times the number of cells is a 64-bit number before any noise is in, whatever the counts are kept in."""
+    domain = Domain({"a": 50, "b": 40})
+    workload = Workload.all_kway(domain, 2)
+    counts = Counts(Table.from_codes(np.zeros((10, 2), dtype=int), domain), workload)
+    counts.cells[counts.layout.place((0, 1))][0] = 2**31 - 1
+    ledger = Ledger(1.0)
+    (residual,) = Curator(counts, ledger, Silence(ledger)).measure({(0, 1): 1e4})
+    assert counts.marginal((0, 1)).dtype == np.int32
+    assert (residual.values == 2**31 - 1).all()

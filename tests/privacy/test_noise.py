@@ -170,9 +170,10 @@ def test_more_words_than_fit_at_once():
 
 
 @pytest.mark.parametrize(("sigma2", "scale"), [(2.0**113, 1), (1.0, 2**57), (1e300, 1)])
-def test_noise_beyond_computing(sigma2, scale):
+@pytest.mark.parametrize("noise", [SystemNoise, OpenDPNoise])
+def test_noise_beyond_computing(noise, sigma2, scale):
     with pytest.raises(ResiduumError, match="more than can be computed with"):
-        SystemNoise().gaussian((2,), sigma2, scale)
+        noise().gaussian((2,), sigma2, scale)
 
 
 def test_largest_noise():

@@ -91,7 +91,9 @@ class Curator:
 
     def _noisy(self, gamma: Clique, sigma2: float, scale: int = 1) -> NDArray[np.int64]:
         noise = self._noise.gaussian(self._domain.shape(gamma), sigma2, scale)
-        noise += self._truth.marginal(gamma) * np.int64(scale)
+        noise += (
+            self._truth.marginal(gamma).astype(np.int64) * scale
+        )  # 32 bits would wrap around before the noise is in
         return noise
 
     def _once(self, question: dict[str, Any], draws: int, draw: Callable[[], Arrays]) -> Arrays:

@@ -156,11 +156,7 @@ class _Proposal:
 def _proposal(sigma2: float, scale: int) -> _Proposal:
     numerator, denominator = sigma2.as_integer_ratio()
     numerator *= scale**2
-    if numerator > _LARGEST_SIGMA**2 * denominator:
-        raise ResiduumError(
-            f"The budget asks for noise of about {sqrt(sigma2):.1e} people, more than can be computed with. "
-            "Give a larger budget or a smaller workload."
-        )
+    check_size(sigma2, scale)
     best = max((_fit(_table(r), numerator, denominator) for r in (1, 2, 4)), key=lambda fit: fit[0])
     acceptance, table, step = best
     logs = [log(table.least / chance) for chance in (*table.chances, table.beyond)]
@@ -173,6 +169,16 @@ def _proposal(sigma2: float, scale: int) -> _Proposal:
         np.cumsum(table.chances).astype(np.uint32),
         np.array(logs),
     )
+
+
+def check_size(sigma2: float, scale: int) -> None:
+    """Refuse noise that 64-bit integers have no room for, from public quantities and before anything is drawn."""
+    numerator, denominator = sigma2.as_integer_ratio()
+    if numerator * scale**2 > _LARGEST_SIGMA**2 * denominator:
+        raise ResiduumError(
+            f"The budget asks for noise of about {sqrt(sigma2):.1e} people, more than can be computed with. "
+            "Give a larger budget or a smaller workload."
+        )
 
 
 def _fit(table: Table, numerator: int, denominator: int) -> tuple[float, Table, int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from residuum.core.checks import positive
 from residuum.errors import ResiduumError
-from residuum.privacy.noise import Integers, SystemNoise
+from residuum.privacy.noise import Integers, SystemNoise, check_size
 
 
 class OpenDPNoise(SystemNoise):
@@ -24,6 +24,7 @@ class OpenDPNoise(SystemNoise):
 
     def gaussian(self, shape: tuple[int, ...], sigma2: float, scale: int = 1) -> Integers:
         """Independent draws from the discrete Gaussian with parameter scale² · σ² or a hair more."""
+        check_size(positive(sigma2, "sigma2"), scale)  # beyond it OpenDP cuts noise off, and that would tell
         sampler = _sampler(_above(Fraction(positive(sigma2, "sigma2")) * scale**2))
         return np.array(sampler([0] * prod(shape)), dtype=np.int64).reshape(shape)
 
