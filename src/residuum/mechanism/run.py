@@ -173,7 +173,7 @@ class Run:
         Not where there is a seed: the same draws come again.
         """
         if self._listed:
-            raise ReleaseError("The journal is damaged: the budget file lists charges that it lacks. Restore both.")
+            raise ReleaseError("The journal is damaged: the budget file lists charges that it lacks. Start anew.")
         if not self.journal or self.journal.end or self.terms.seed is not None:
             return
         if self._reserved > self.ledger.spent_units:

@@ -238,7 +238,7 @@ class BudgetFile:
             raise self._damaged() from None
 
     def _damaged(self) -> ReleaseError:
-        return ReleaseError(f"The file {str(self.path)!r} is no budget file, or is damaged. Restore it from a copy.")
+        return ReleaseError(f"The file {str(self.path)!r} is no budget file, or is damaged. Look at its name.")
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
