@@ -10,6 +10,7 @@ import residuum
 from residuum import ReleaseError, ResiduumError, Schema, Table, Workload, aim, read, residual_planner, resume
 from residuum.data.counts import Counts
 from residuum.data.origin import Origin
+from residuum.mechanism.journal import Journal
 
 SCHEMA = Schema.parse("""
 confirmed: true
@@ -104,5 +105,7 @@ def test_a_table_that_was_no_file_must_be_given(people, tmp_path):
 
 def test_the_start_of_a_journal_is_plain(people, tmp_path):
     interrupted(read(people, SCHEMA), tmp_path / "run")
-    first = (tmp_path / "run/journal").read_bytes().split(b"\n")[1]
-    assert json.loads(first[first.index(b"{") :])["origin"]["path"] == str(people)
+    journal, start = Journal.open(tmp_path / "run")
+    journal.close()
+    assert start["origin"] == {"schema": SCHEMA.to_dict(), "path": str(people), "query": None}
+    assert json.dumps(str(people)).encode() in (tmp_path / "run/journal").read_bytes()
