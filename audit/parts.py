@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chisquare
+from scipy.stats import chisquare, poisson
 
 from audit.finding import Finding
 from audit.likelihood import Floats, Likelihood
@@ -99,12 +99,15 @@ def selecting(pair: Pair, runs: int, epsilon: float, noise: Callable[[], Noise] 
 
 
 def fits(counts: NDArray[np.int64], probabilities: Floats) -> bool:
-    """Whether frequencies agree with probabilities, by chi-square over what is expected at least five times."""
+    """Whether frequencies agree with probabilities: by chi-square over what is expected at least five times.
+
+    What is rarer is counted together, and must not come up more often than a Poisson variable may.
+    """
     expected = probabilities * counts.sum()
     often = expected >= 5
-    observed, due = (np.append(values[often], values[~often].sum()) for values in (counts, expected))
-    keep = due > 0
-    return bool(chisquare(observed[keep], due[keep]).pvalue > _SUSPICIOUS)
+    rare = poisson.sf(counts[~often].sum() - 1, expected[~often].sum())
+    due = expected[often] / expected[often].sum() * counts[often].sum()
+    return bool(min(rare, chisquare(counts[often], due).pvalue) > _SUSPICIOUS)
 
 
 def _shape(pair: Pair) -> str:

@@ -145,3 +145,11 @@ def test_verdicts():
     assert Finding("", 1, 0.1, claimed=1.0, bound=0.9, fault="odd").verdict == "ODD"
     assert Finding("", 1, 0.1, claimed=1.0, bound=1.1, planted=True).verdict == "caught"
     assert not Finding("", 1, 0.1, claimed=1.0, bound=0.9, planted=True).right
+
+
+def test_frequencies_fit_or_not():
+    """One draw of something rare is no fault, many are, and so is a share that is off."""
+    probabilities = np.array([0.5, 0.4999999, 1e-7])
+    assert parts.fits(np.array([30_000, 29_999, 1]), probabilities)
+    assert not parts.fits(np.array([30_000, 29_990, 10]), probabilities)
+    assert not parts.fits(np.array([31_000, 29_000, 0]), probabilities)
