@@ -20,7 +20,8 @@ def read(source: Any, schema: Schema, *, query: str | None = None) -> Table:
     """The table in a source, as codes.
 
     A source is the path of a CSV, Parquet or JSON lines file; the path of a DuckDB or SQLite database, with a `query`;
-    or a frame of pandas, Polars, PyArrow or another library that narwhals knows. Files may be larger than memory.
+    or a frame of pandas, Polars, PyArrow or another library that narwhals knows. A file may be larger than memory,
+    but for SQLite; its codes, a byte or more a cell, have to fit.
 
     >>> import tempfile
     >>> schema = Schema.parse("columns: {age: {kind: integer, min: 0, max: 3}, sex: {kind: boolean}}")
