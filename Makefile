@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark lint audit bench bench-noise bench-algebra bench-read bench-scale clean
+.PHONY: help demo test test-spark lint audit bench bench-accuracy bench-noise bench-algebra bench-read bench-scale clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -32,6 +32,9 @@ audit: $(VENV)/.installed-test ## Audit the privacy claims empirically, then kil
 
 bench: $(VENV)/.installed-bench ## Measure AIM+GReM: errors, rounds, seconds, memory, growth (about a quarter of an hour)
 	@$(BIN)/python -m bench.mechanism
+
+bench-accuracy: $(VENV)/.installed-bench ## Measure errors against the truth, AIM+PGM's and others', intervals and synthetic rows (an hour or two)
+	@$(BIN)/python -m bench.accuracy
 
 bench-noise: $(VENV)/.installed-bench ## Time exact noise against OpenDP's, and private runs against seeded ones
 	@$(BIN)/python -m bench.noise

@@ -91,7 +91,7 @@ class Program:
 
 def aim_grem(run: Run, counts: Counts, workload: Workload) -> Release:
     """AIM+GReM as `residuum.aim` runs it."""
-    return aim.adaptive_loop(run, counts, workload, allocation="crp", min_share=1e-3, progress=False)
+    return aim.spend(run, counts, workload, allocation="crp", min_share=1e-3, progress=False)
 
 
 def residual_planner(run: Run, counts: Counts, workload: Workload) -> Release:

@@ -1,22 +1,105 @@
-"""Tables to measure on: Adult from a file, and stand-ins made here with the shape of the paper's other data sets."""
+"""Tables to measure on: real ones from files and from packages, and stand-ins shaped like the paper's other data sets.
+
+The domains of the real ones are read off their rows, which only a benchmark may do.
+"""
 
 import json
 import os
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from residuum import Domain, Table
 
+if TYPE_CHECKING:
+    import pandas
+
 SHARED = Path(os.environ.get("RESIDUUM_SHARED", "../shared"))
-"""Where `data/adult.csv` and `shapes.json` are."""
+"""Where `data/adult.csv`, `data/titanic-raw.csv` and `shapes.json` are."""
+
+BINS = 8
+"""Into how many quantiles the numbers of a column go, if so many different ones are not enough."""
 
 
 def adult() -> Table:
     """The paper's Adult: each column coded by its sorted unique values, a domain that only a benchmark may use."""
     raw = np.loadtxt(SHARED / "data" / "adult.csv", delimiter=",", skiprows=1, dtype=np.int64)
     codes = np.column_stack([np.unique(column, return_inverse=True)[1] for column in raw.T])
-    return Table.from_codes(codes, _domain([int(column.max()) + 1 for column in codes.T]))
+    return _coded([f"x{i}" for i in range(len(codes.T))], codes.T)
+
+
+def titanic() -> Table:
+    """Passengers of the Titanic, with whether they survived: 1,306 rows, 9 columns, empty cells."""
+    import pandas
+
+    return binned(pandas.read_csv(SHARED / "data" / "titanic-raw.csv", index_col=0))
+
+
+def fair() -> Table:
+    """A survey about marriages (statsmodels): 6,366 rows, 9 columns."""
+    return binned(_statsmodels("fair"))
+
+
+def randhie() -> Table:
+    """The RAND health insurance experiment (statsmodels): 20,190 rows, 10 columns."""
+    return binned(_statsmodels("randhie"))
+
+
+def anes96() -> Table:
+    """The American election study of 1996 (statsmodels): 944 rows, 10 columns."""
+    return binned(_statsmodels("anes96").drop(columns="logpopul"))  # the population is there already
+
+
+def digits() -> Table:
+    """Hand-written digits (scikit-learn): 1,797 rows, the digit and 16 of its pixels with four levels each."""
+    import pandas
+    from sklearn.datasets import load_digits
+
+    pictures: Any = load_digits()
+    pixels = pictures.images[:, 1::2, 2:6].reshape(len(pictures.images), 16)
+    frame = binned(pandas.DataFrame(pixels, columns=[f"pixel{k}" for k in range(16)]), bins=4)
+    codes = np.vstack([frame.columns, pictures.target.astype(frame.columns.dtype)])
+    return _coded([*frame.domain.names, "digit"], codes)
+
+
+REAL: dict[str, Callable[[], Table]] = {
+    "adult": adult,
+    "titanic": titanic,
+    "fair": fair,
+    "randhie": randhie,
+    "anes96": anes96,
+    "digits": digits,
+}
+
+
+def load(name: str) -> Table:
+    """A real table or a stand-in, by its name."""
+    return REAL[name]() if name in REAL else stand_in(name)
+
+
+def binned(frame: "pandas.DataFrame", bins: int = BINS) -> Table:
+    """A table of a frame: few values keep their place in order, numbers go into quantiles, empty cells are a value."""
+    return _coded(list(frame.columns), np.vstack([_column(column, bins) for _, column in frame.items()]))
+
+
+def _statsmodels(name: str) -> Any:
+    """The frame of a data set that comes with statsmodels."""
+    return import_module(f"statsmodels.datasets.{name}").load_pandas().data
+
+
+def _column(values: "pandas.Series", bins: int) -> NDArray[np.int64]:
+    """The codes of a column; a bin is open to the left, and equal quantiles make one bin."""
+    import pandas
+
+    if values.dtype.kind in "iuf" and values.nunique() > bins:
+        edges = np.unique(values.quantile(np.arange(1, bins) / bins))
+        values = pandas.Series(np.searchsorted(edges, values)).where(values.notna().to_numpy())
+    codes = pandas.factorize(values, sort=True)[0].astype(np.int64)
+    return np.where(codes < 0, codes.max() + 1, codes)
 
 
 def stand_in(name: str, seed: int = 0) -> Table:
@@ -42,3 +125,9 @@ def tree(sizes: list[int], rows: int, seed: int = 0) -> Table:
 
 def _domain(sizes: list[int]) -> Domain:
     return Domain({f"x{i}": n for i, n in enumerate(sizes)})
+
+
+def _coded(names: list[str], columns: NDArray[np.integer]) -> Table:
+    """A table of codes whose sizes are what the rows happen to have."""
+    sizes = [int(column.max()) + 1 for column in columns]
+    return Table.from_codes(columns.T, Domain(dict(zip(names, sizes, strict=True))))

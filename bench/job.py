@@ -1,6 +1,9 @@
 """One run of a mechanism in a process of its own, so that its time and its peak of memory are its own.
 
-`python -m bench.job '{"table": "acs", "mechanism": "aim", "epsilon": 10}'` prints what it measured as JSON.
+`python -m bench.job '{"table": "acs", "mechanism": "aim", "epsilon": 10}'` prints what it measured as JSON. A task may
+also name the `order` of the marginals (3), `options` of the mechanism, and what to do with the release: `fit` the
+latent classes, `draw` so many rows, and compare these `estimates` with the truth, on a `sample` of the marginals where
+all are too many.
 """
 
 import json
@@ -14,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from bench import data
+from bench.errors import errors, estimate_of, independent, some_targets
 from residuum import BudgetFile, Release, Table, Workload, aim, kernels, residual_planner
 from residuum.core import zcdp
-from residuum.core.domain import Clique
 from residuum.data.counts import Counts
 from residuum.mechanism.fixed import fixed_sequence
 
@@ -30,8 +33,8 @@ def measured(**task: Any) -> dict[str, Any]:
 
 
 def run(task: dict[str, Any]) -> dict[str, Any]:
-    table = data.adult() if task["table"] == "adult" else _made_up(task)
-    workload = Workload.all_kway(table.domain, 3)
+    table = data.tree(task["sizes"], task["rows"]) if task["table"] == "tree" else data.load(task["table"])
+    workload = Workload.all_kway(table.domain, task.get("order", 3))
     _warm_up()
     started = time.perf_counter()
     if task["mechanism"] == "fixed":
@@ -50,6 +53,7 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
             delta=DELTA,
             seed=task.get("seed", 0),
             progress=lambda _: first.append(time.perf_counter()) if not first else None,
+            **task.get("options", {}),
             **kept,
         )
         finished = time.perf_counter()
@@ -58,17 +62,37 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
         "before first round": (first or [finished])[0] - started,
         "rounds": release.provenance.get("rounds"),
         "measurements": len(release.spends),
-        "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
+        "peak GB": _peak(),
     }
     if task.get("error"):
-        result["error"] = error(release, Counts(table, workload), workload.targets)
+        result["error"] = error(release, Counts(table, workload))
+    return result | _worked_out(task, release, table)
+
+
+def error(release: Release, counts: Counts) -> float:
+    """The mean over the targets of ‖μ - μ̂‖₁ / N, for the maximum likelihood estimates."""
+    return errors(release.estimates.marginal, counts, release.workload.targets)["L1"]
+
+
+def _worked_out(task: dict[str, Any], release: Release, table: Table) -> dict[str, Any]:
+    """What is made of a release without another look at the rows, and how far that is from them."""
+    result: dict[str, Any] = {}
+    if task.get("fit"):
+        started = time.perf_counter()
+        mixture = release.fit()
+        result |= {"fit seconds": time.perf_counter() - started, "fit peak GB": _peak()}
+        result["members"], result["classes"] = mixture.weights.shape
+    if task.get("draw"):
+        started = time.perf_counter()
+        release.sample(task["draw"], seed=0)
+        result["draw seconds"] = time.perf_counter() - started
+    if task.get("estimates"):
+        compared = some_targets(release.workload, task["sample"]) if "sample" in task else release.workload
+        truth = Counts(table, compared)
+        result["errors"] = {"independent": errors(independent(truth), truth, compared.targets)}
+        for name in task["estimates"]:
+            result["errors"][name] = errors(estimate_of(release, name), truth, compared.targets)
     return result
-
-
-def error(release: Release, counts: Counts, targets: tuple[Clique, ...]) -> float:
-    """The mean over the targets of ‖μ - μ̂‖₁ / N."""
-    distances = [np.abs(release.estimates.marginal(gamma) - counts.marginal(gamma)).sum() for gamma in targets]
-    return float(np.mean(distances) / counts.marginal(()).item())
 
 
 def _fixed(task: dict[str, Any], table: Table, workload: Workload) -> dict[str, Any]:
@@ -88,20 +112,20 @@ def _fixed(task: dict[str, Any], table: Table, workload: Workload) -> dict[str, 
     )
     result = {"seconds": times[-1] - times[0], "measurements": len(release.spends)}
     if task.get("error"):
-        result["error"] = error(release, counts, workload.targets)
+        result["error"] = error(release, counts)
     return result
 
 
-def _made_up(task: dict[str, Any]) -> Table:
-    if task["table"] == "tree":
-        return data.tree(task["sizes"], task["rows"])
-    return data.stand_in(task["table"])
+def _peak() -> float:
+    """The most memory this process has had so far, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
 def _warm_up() -> None:
     """Load what is compiled, so that no time is the compiler's."""
     table = data.tree([2, 3, 20, 20], 1000)
-    aim(table, Workload.all_kway(table.domain, 3), rho=1.0, seed=0)
+    release = aim(table, Workload.all_kway(table.domain, 3), rho=1.0, seed=0)
+    release.sample(10, seed=0)
     kernels.add_component(np.zeros((2, 2)), np.zeros(2), (0,))
 
 

@@ -54,7 +54,7 @@ class TestMarginal:
     )
     def test_axes_in_the_order_asked_for(self, release, asked):
         asked = list(asked)
-        marginal = release.marginal(iter(asked))
+        marginal = release.marginal(iter(asked), "mle")
         places = [DOMAIN.clique(attribute)[0] for attribute in asked]
         gamma = tuple(sorted(places))
         assert marginal.attributes == tuple(DOMAIN.names[i] for i in places)
@@ -65,24 +65,24 @@ class TestMarginal:
 
     @pytest.mark.parametrize("asked", ["educ", 2, ("educ",), [2]])
     def test_one_attribute(self, release, asked):
-        marginal = release.marginal(asked)
+        marginal = release.marginal(asked, "mle")
         assert marginal.attributes == ("educ",)
         np.testing.assert_array_equal(marginal.values, release.estimates.marginal((2,)))
 
     def test_one_attribute_as_a_numpy_number(self, release):
-        assert release.marginal(np.int64(2)).attributes == ("educ",)
+        assert release.marginal(np.int64(2), "mle").attributes == ("educ",)
 
     def test_the_total(self, release):
-        marginal = release.marginal(())
+        marginal = release.marginal((), "mle")
         assert marginal.attributes == ()
         assert marginal.values.shape == ()
         assert marginal.values == pytest.approx(500, abs=6 * marginal.noise_stderr)
         assert marginal.noise_stderr == pytest.approx(1 / sqrt(release.estimates.precision(())))
 
     def test_the_values_are_the_callers_own(self, release):
-        before = release.marginal(("age", "sex")).values
-        release.marginal(("age", "sex")).values[:] = 0
-        np.testing.assert_array_equal(release.marginal(("age", "sex")).values, before)
+        before = release.marginal(("age", "sex"), "mle").values
+        release.marginal(("age", "sex"), "mle").values[:] = 0
+        np.testing.assert_array_equal(release.marginal(("age", "sex"), "mle").values, before)
 
     def test_noise_stderr_by_hand(self):
         """Prop. 4.4 with the variances combined: for sizes 3 and 2."""
@@ -95,39 +95,39 @@ class TestMarginal:
         )
         variance = 3 / 36 + 5 * (2 / 3) / 4 + 7 * (1 / 2) / 9 + 11 * (2 / 3) * (1 / 2)
         for asked in (("age", "sex"), ("sex", "age")):
-            marginal = release.marginal(asked)
+            marginal = release.marginal(asked, "mle")
             assert marginal.noise_stderr == pytest.approx(sqrt(variance))
             assert marginal.unmeasured == ()
-        assert release.marginal("age").noise_stderr == pytest.approx(sqrt(3 / 9 + 5 * (2 / 3)))
+        assert release.marginal("age", "mle").noise_stderr == pytest.approx(sqrt(3 / 9 + 5 * (2 / 3)))
 
     def test_a_measured_marginal_has_its_own_standard_error(self):
         release = release_of(NoisyMarginal((0, 1, 2), np.zeros((3, 2, 4)), 6.25))
-        assert release.marginal((0, 1, 2)).noise_stderr == pytest.approx(2.5)
-        assert release.marginal((0, 2)).noise_stderr == pytest.approx(2.5 * sqrt(2))
+        assert release.marginal((0, 1, 2), "mle").noise_stderr == pytest.approx(2.5)
+        assert release.marginal((0, 2), "mle").noise_stderr == pytest.approx(2.5 * sqrt(2))
 
     def test_what_nobody_measured_is_named(self):
         release = release_of(NoisyResidual((), 100.0, 4.0), NoisyResidual((1,), [3.0], 7.0))
-        marginal = release.marginal(("educ", "sex"))
+        marginal = release.marginal(("educ", "sex"), "mle")
         assert marginal.unmeasured == (("educ",), ("sex", "educ"))
         assert marginal.noise_stderr == pytest.approx(sqrt(4 / 64 + 7 / 2 / 16))
-        nothing = release_of().marginal("age")
+        nothing = release_of().marginal("age", "mle")
         assert nothing.unmeasured == ((), ("age",))
         assert nothing.noise_stderr == 0
         assert not nothing.values.any()
 
     def test_outside_the_closure(self, release):
         with pytest.raises(ReleaseError, match=r"no marginal over 'age', 'city'.*cliques contains together"):
-            release.marginal(("city", "age"))
+            release.marginal(("city", "age"), "mle")
 
     def test_unknown_attributes(self, release):
         with pytest.raises(DomainError, match="Unknown attribute 'income'"):
-            release.marginal(("age", "income"))
+            release.marginal(("age", "income"), "mle")
         with pytest.raises(DomainError, match="Unknown attribute 9"):
-            release.marginal(9)
+            release.marginal(9, "mle")
         with pytest.raises(DomainError, match="named twice"):
-            release.marginal(("age", 0))
+            release.marginal(("age", 0), "mle")
         with pytest.raises(ResiduumError):
-            release.marginal((1.5,))
+            release.marginal((1.5,), "mle")
 
 
 def marginal_of(shape, *labels, names=None, unmeasured=()):
@@ -197,8 +197,8 @@ class TestTables:
     def test_a_release_hands_its_labels_on(self):
         domain = Domain({"age": 3, "sex": ["f", "m"]})
         release = release_of(workload=Workload.all_kway(domain, 2))
-        assert release.marginal(("sex", "age")).labels == (("f", "m"), None)
-        assert release.marginal(("sex", "age")).to_arrow()["sex"].to_pylist() == ["f"] * 3 + ["m"] * 3
+        assert release.marginal(("sex", "age"), "mle").labels == (("f", "m"), None)
+        assert release.marginal(("sex", "age"), "mle").to_arrow()["sex"].to_pylist() == ["f"] * 3 + ["m"] * 3
 
     def test_the_interval_covers_the_truth_as_often_as_it_says(self):
         draw = np.random.default_rng(5)
@@ -206,7 +206,7 @@ class TestTables:
         covered = 0
         for _ in range(200):
             noisy = NoisyMarginal((0, 1, 2), truth + draw.normal(scale=2.0, size=truth.shape), 4.0)
-            table = release_of(noisy).marginal(("educ", "age")).to_arrow()
+            table = release_of(noisy).marginal(("educ", "age"), "mle").to_arrow()
             true = truth.sum(axis=1).T.ravel()
             covered += np.sum((table["lower"].to_numpy() <= true) & (true <= table["upper"].to_numpy()))
         assert covered / (200 * 12) == pytest.approx(0.95, abs=0.02)
@@ -258,8 +258,8 @@ class TestCombine:
         assert merged.spends == one.spends + two.spends
         assert merged.lineage == one.lineage | two.lineage
         assert merged.provenance["parts"] == (one.provenance, two.provenance)
-        assert merged.marginal((0, 1)).noise_stderr < min(
-            one.marginal((0, 1)).noise_stderr, two.marginal((0, 1)).noise_stderr
+        assert merged.marginal((0, 1), "mle").noise_stderr < min(
+            one.marginal((0, 1), "mle").noise_stderr, two.marginal((0, 1), "mle").noise_stderr
         )
 
     def test_neither_is_changed(self):
@@ -274,7 +274,7 @@ class TestCombine:
         merged = one.combine(two)
         assert merged.estimates.precision(()) == 1
         assert merged.estimates.precision((0,)) == 0.5
-        assert merged.marginal("age").unmeasured == ()
+        assert merged.marginal("age", "mle").unmeasured == ()
         np.testing.assert_allclose(merged.estimates.residual((0,)), [1.0, 2.0])
 
     def test_caveats_are_merged(self):

@@ -75,7 +75,7 @@ def one_line(work) -> str | None:
 
 
 def answers(release: Release) -> list[bytes]:
-    return [release.marginal(gamma).values.tobytes() for gamma in release.workload.closure]
+    return [release.marginal(gamma, "mle").values.tobytes() for gamma in release.workload.closure]
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +224,7 @@ class TestReading:
         monkeypatch.setattr(folder.Folder, "read_part", watched)
         again = load(saved)
         assert parts == []
-        again.marginal("age")
+        again.marginal("age", "mle")
         assert parts == [1, 2]
 
     def test_damage_elsewhere_does_not_matter_and_is_found_where_it_does(self, saved, release):
@@ -233,9 +233,9 @@ class TestReading:
         where = path.read_bytes().index(release.estimates.residual(last).tobytes())
         damage(path, where)
         again = load(saved)
-        assert again.marginal("age").values.tobytes() == release.marginal("age").values.tobytes()
+        assert again.marginal("age", "mle").values.tobytes() == release.marginal("age", "mle").values.tobytes()
         with pytest.raises(ReleaseError, match=r"damaged: values.arrow is not as it was written"):
-            again.marginal(last)
+            again.marginal(last, "mle")
 
     def test_what_is_absorbed_later_stays_out_of_the_folder(self, saved, release):
         again = load(saved)
@@ -481,7 +481,7 @@ class TestDamage:
         again = load(saved)
         shutil.rmtree(saved)
         with pytest.raises(ReleaseError, match=r"values\.arrow is not there"):
-            again.marginal("age")
+            again.marginal("age", "mle")
 
     def test_foreign_folders(self, tmp_path):
         (tmp_path / "file").touch()
@@ -521,7 +521,7 @@ class TestDamage:
             domain = json.loads((saved / "manifest.json").read_text())["domain"]
             domain[0]["size"] = size
             rewrite(saved, {"domain": domain})
-            assert "damaged: values.arrow" in one_line(lambda: load(saved).marginal("age"))
+            assert "damaged: values.arrow" in one_line(lambda: load(saved).marginal("age", "mle"))
 
     wrong = ("", "text", 0, -1, 1.5, True, None, [], {}, [[]], [{}], [None], {"a": 1}, [[[0], 1.0], [[9], 1.0]])
 

@@ -1,29 +1,35 @@
 """What leaves the curator for good: noisy residuals with their precisions, what they cost, and how they came about."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import import_module
-from math import inf, nextafter, sqrt
-from typing import TYPE_CHECKING, Any
+from math import inf, nextafter
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from residuum.core.domain import Domain
+from residuum.core.domain import Clique, Domain
 from residuum.core.grem import Estimates, NoisyResidual
-from residuum.core.residuals import v
-from residuum.core.workload import Workload, subsets
+from residuum.core.workload import Workload
 from residuum.core.zcdp import Spend
 from residuum.errors import ReleaseError
+from residuum.estimate import latent
+from residuum.estimate.intervals import REACH, model_stderr, noise_stderr
+from residuum.estimate.latent import Watch
+from residuum.estimate.mixture import Mixture
+from residuum.estimate.nonnegative import to_integers, to_simplex
+from residuum.estimate.reference import total_of
+from residuum.estimate.rows import decode, draw
+from residuum.estimate.shrink import shrunk
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
-_REACH = 1.959963984540054
-"""How many standard errors a 95% interval reaches to either side, for the normal distribution."""
+Estimate = Literal["best", "mle", "nonnegative", "latent"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,20 +38,53 @@ class Marginal:
 
     attributes: tuple[str, ...]
     values: NDArray[np.float64]
-    """Estimated counts, with one axis per attribute, in the order asked for. They may be negative."""
+    """Estimated counts, with one axis per attribute, in the order asked for."""
     noise_stderr: float
-    """The standard error that the noise gives each cell. It says nothing about components in `unmeasured`."""
+    """The standard error that the noise gives each cell of the most likely estimate, if nothing is done about it."""
     unmeasured: tuple[tuple[str, ...], ...]
-    """The components that nobody measured: they are taken as zero, and how far off that is, the noise does not tell."""
+    """The components that nobody measured."""
     labels: tuple[tuple[Hashable, ...] | None, ...] = field(repr=False)
     """What the values of each attribute are called, or None where they only have codes, 0, 1, 2 and so on."""
+    estimate: Estimate = "mle"
+    """Which estimate the values are."""
+    stderr: NDArray[np.float64] | None = field(default=None, repr=False)
+    """The standard error of each cell, with all that is uncertain; None where that is not known."""
+
+    @property
+    def lower(self) -> NDArray[np.float64] | None:
+        """Where the 95% interval of each cell begins; None where its standard error is not known.
+
+        >>> Marginal(("sex",), np.array([8.0, 53.0]), 1.0, (), (("f", "m"),), "mle", np.full(2, 5.0)).lower.round(1)
+        array([-1.8, 43.2])
+        """
+        if self.stderr is None:
+            return None
+        lower = self.values - REACH * self.stderr
+        return lower if self.estimate == "mle" else np.maximum(lower, 0.0)
+
+    @property
+    def upper(self) -> NDArray[np.float64] | None:
+        """Where the 95% interval of each cell ends; None where its standard error is not known.
+
+        >>> Marginal(("sex",), np.array([8.0, 53.0]), 1.0, (), (("f", "m"),), "mle", np.full(2, 5.0)).upper.round(1)
+        array([17.8, 62.8])
+        """
+        return None if self.stderr is None else self.values + REACH * self.stderr
+
+    def to_integers(self) -> NDArray[np.int64]:
+        """Whole numbers from 0 near the values, which add up to the rounded total.
+
+        >>> Marginal(("sex",), np.array([48.4, 53.3]), 1.0, (), (("f", "m"),)).to_integers()
+        array([49, 53])
+        """
+        return to_integers(self.values)
 
     def to_arrow(self) -> "pyarrow.Table":
-        """A row per cell: a column per attribute, `value`, `noise_stderr`, and a 95% interval, `lower` to `upper`.
+        """A row per cell: a column per attribute, `value`, `stderr`, and a 95% interval, `lower` to `upper`.
 
-        There is no interval where a component is `unmeasured`: the noise alone would make it too narrow. Labels of one
-        kind keep their type, and those of several kinds become text; None is an empty cell. Attributes keep their
-        names: beside one called "value", the column of values is `value_`, and so for the others.
+        The last three are empty where they are not known. Labels of one kind keep their type, and those of several
+        kinds become text; None is an empty cell. Attributes keep their names: beside one called "value", the column of
+        values is `value_`, and so for the others.
 
         >>> marginal = Marginal(("sex",), np.array([48.0, 53.0]), 1.0, (), (("f", "m"),))
         >>> marginal.to_arrow().to_pydict()["sex"]
@@ -57,18 +96,17 @@ class Marginal:
             name: _labelled(pa, labels, code)
             for name, labels, code in zip(self.attributes, self.labels, codes, strict=True)
         }
-        value = self.values.reshape(-1)
-        reach = _REACH * self.noise_stderr
-        unknown = pa.nulls(value.size, pa.float64())
-        for name, column in {
-            "value": value,
-            "noise_stderr": np.full(value.size, self.noise_stderr),
-            "lower": unknown if self.unmeasured else value - reach,
-            "upper": unknown if self.unmeasured else value + reach,
+        for name, numbers in {
+            "value": self.values,
+            "stderr": self.stderr,
+            "lower": self.lower,
+            "upper": self.upper,
         }.items():
             while name in columns:
                 name += "_"
-            columns[name] = pa.array(column)
+            columns[name] = (
+                pa.nulls(self.values.size, pa.float64()) if numbers is None else pa.array(numbers.reshape(-1))
+            )
         return pa.table(columns)
 
     def to_pandas(self) -> "pandas.DataFrame":
@@ -92,7 +130,7 @@ class Marginal:
         return frame
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Release:
     """The outcome of a private run: any marginal of the workload's closure, on demand.
 
@@ -110,6 +148,8 @@ class Release:
     """Fingerprints of the runs whose measurements are inside, so that none is counted twice."""
     schema: Mapping[str, Any] | None = field(default=None, repr=False)
     """How the table was read, as plain entries, where that is known."""
+    kept_model: Callable[[], Mixture | None] | None = field(default=None, repr=False)
+    """Where to look for a model that was fitted earlier."""
 
     @property
     def domain(self) -> Domain:
@@ -121,24 +161,75 @@ class Release:
         """The marginals that were asked for."""
         return self.estimates.workload
 
-    def marginal(self, attributes: Iterable[str | int] | str | int) -> Marginal:
-        """The estimate of a marginal over attributes of the closure, given by name or index, in any order."""
+    def marginal(self, attributes: Iterable[str | int] | str | int, estimate: Estimate = "best") -> Marginal:
+        """The estimate of a marginal over attributes of the closure, given by name or index, in any order.
+
+        - "mle" is the most likely one under the noise alone: unbiased where all was measured, with exact intervals, and
+          with negative cells. What was never measured is zero.
+        - "nonnegative" is the nearest to that without negative cells.
+        - "latent" is what latent classes predict: mixtures fitted to all measurements together.
+        - "best" is measured residuals drawn towards the latent classes as far as their noise suggests, without negative
+          cells: mostly the least error.
+
+        The last two fit the latent classes when they are first asked for (`fit`), and their intervals account for what
+        was not measured.
+        """
+        if estimate not in get_args(Estimate):
+            names = ", ".join(map(repr, get_args(Estimate)))
+            raise ReleaseError(f"Expected an estimate among {names}, got {estimate!r}.")
         asked: list[Any] = (
             list(attributes) if isinstance(attributes, Iterable) and not isinstance(attributes, str) else [attributes]
         )
         domain = self.domain
         gamma = domain.clique(asked)
-        stderr, unmeasured = self.noise(gamma)
+        noise, unmeasured = self.noise(gamma)
+        values, stderr = self._estimated(gamma, estimate)
         order = [gamma.index(domain.clique(attribute)[0]) for attribute in asked]
-        sizes = domain.shape(gamma)
-        values = np.ascontiguousarray(self.estimates.marginal(gamma).transpose(order))
         return Marginal(
             tuple(domain.names[gamma[k]] for k in order),
-            values.reshape([sizes[k] for k in order]),
-            stderr,
+            np.ascontiguousarray(values.transpose(order)).reshape([values.shape[k] for k in order]),
+            noise,
             unmeasured,
             tuple(domain.labels[gamma[k]] for k in order),
+            estimate,
+            None if stderr is None else stderr.transpose(order),
         )
+
+    def _estimated(self, gamma: Clique, estimate: Estimate) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """The values of a marginal, and their standard errors where these are known."""
+        if estimate in ("mle", "nonnegative"):
+            values = self.estimates.marginal(gamma)
+            if estimate == "nonnegative":
+                return to_simplex(values, total_of(self.estimates)), None
+            noise, unmeasured = noise_stderr(self.estimates, gamma)
+            return values, None if unmeasured else np.full(values.shape, noise)
+        model = self.fit()
+        if estimate == "latent":
+            return model.marginal(gamma), model_stderr(model, gamma)
+        return to_simplex(shrunk(self.estimates, model, gamma), model.total), model_stderr(model, gamma)
+
+    def fit(self, watch: Watch | None = None) -> Mixture:
+        """The latent classes of this release: fitted when first asked for, and kept. They cost no privacy.
+
+        `watch` is told the share of the fit that is done. The outcome is the same each time: what is random about the
+        fit is drawn with a seed made from the release.
+        """
+        if "_model" not in self.__dict__:
+            seed = int.from_bytes(sha256("".join(sorted(self.lineage)).encode()).digest()[:8], "big")
+            self.__dict__["_model"] = (self.kept_model and self.kept_model()) or latent.fit(
+                self.estimates, seed=seed, watch=watch
+            )
+        return self.__dict__["_model"]
+
+    def sample(self, n: int | None = None, *, seed: int | None = None) -> "pyarrow.Table":
+        """Synthetic rows in the original labels and units, drawn from the latent classes; as many as the noisy total.
+
+        Numbers are drawn evenly inside their bins. A seed makes the rows repeatable; they cost no privacy either way.
+        """
+        model = self.fit()
+        rng = np.random.default_rng(seed)
+        rows = round(model.total) if n is None else n
+        return decode(draw(model, rows, rng), self.domain, rng)
 
     def noise(self, attributes: Iterable[str | int] | str | int) -> tuple[float, tuple[tuple[str, ...], ...]]:
         """The `noise_stderr` of a marginal and its components that are `unmeasured`, without its values."""
@@ -149,10 +240,8 @@ class Release:
                 f"The release holds no marginal over {', '.join(map(repr, domain.name(gamma)))}. "
                 "Ask for attributes that one of the workload's cliques contains together."
             )
-        sizes = domain.shape(gamma)
-        precisions = {tau: self.estimates.precision(tau) for tau in subsets(gamma)}
-        variance = sum(v(tau, gamma, sizes) / precision for tau, precision in precisions.items() if precision > 0)
-        return sqrt(variance), tuple(domain.name(tau) for tau, precision in precisions.items() if not precision > 0)
+        stderr, unmeasured = noise_stderr(self.estimates, gamma)
+        return stderr, tuple(map(domain.name, unmeasured))
 
     def combine(self, other: "Release") -> "Release":
         """One release from two of the same table and workload: every residual averaged by precision.

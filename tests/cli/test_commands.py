@@ -98,7 +98,7 @@ def test_long_tables_are_cut_and_say_so(release):
 
 
 def test_a_query_in_each_format(release, tmp_path):
-    values = residuum.load(release).marginal(["sex"]).values
+    values = residuum.load(release).marginal(["sex"], "mle").values
     rows = list(csv.DictReader(io.StringIO(run("query", release, "sex", "--format", "csv").stdout)))
     assert [float(row["value"]) for row in rows] == values.tolist()
     content = json.loads(run("query", release, "sex", "--format", "json").stdout)
@@ -196,7 +196,7 @@ def test_a_header_without_rows_is_a_table(place, tmp_path):
     empty.write_text("sex,age,pet,note\n")
     options = ("--schema", place.schema, "--rho", "1", "-o", tmp_path / "r")
     assert run("release", empty, *options).exit_code == 0
-    assert abs(residuum.load(tmp_path / "r").marginal(["sex"]).values).max() < 100
+    assert abs(residuum.load(tmp_path / "r").marginal(["sex"], "mle").values).max() < 100
 
 
 def test_a_database_with_a_query(place, tmp_path):

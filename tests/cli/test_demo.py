@@ -69,14 +69,14 @@ def test_a_narrow_terminal_without_unicode_cuts_nothing_off():
 
 
 def test_intervals_are_those_of_the_noise(release):
-    marginal = release.marginal(("sex",))
+    marginal = release.marginal(("sex",), "mle")
     text = printed(lambda console: one(console, marginal))
     half = 1.96 * marginal.noise_stderr
     assert text.count(f"± {half:.2f}" if half < 1 else f"± {half:.1f}") == 2
 
 
 def test_axes_come_in_the_order_asked_for(release):
-    marginal = release.marginal(("marital", "age"))
+    marginal = release.marginal(("marital", "age"), "mle")
     text = printed(lambda console: one(console, marginal), width=200)
     single = next(line for line in text.splitlines() if "single" in line)
     shown = [float(number.replace(",", "")) for number in re.findall(r"(-?[\d,.]+) ±", single)]
@@ -85,7 +85,7 @@ def test_axes_come_in_the_order_asked_for(release):
 
 @pytest.mark.parametrize(("width", "across"), [(80, True), (55, False)])
 def test_two_attributes_make_a_cross_table_where_there_is_room(release, width, across):
-    marginal = release.marginal(("age", "marital"))
+    marginal = release.marginal(("age", "marital"), "mle")
     marginal = replace(marginal, values=marginal.values + 4_000, noise_stderr=62.0)
     lines = printed(lambda console: one(console, marginal), width=width).splitlines()
     assert sum("±" in line for line in lines) == (7 if across else 28)
@@ -94,7 +94,7 @@ def test_two_attributes_make_a_cross_table_where_there_is_room(release, width, a
 
 
 def test_what_was_never_measured_is_said(release):
-    marginal = release.marginal(("age", "marital"))
+    marginal = release.marginal(("age", "marital"), "mle")
     assert not marginal.unmeasured
     assert "Never measured" not in printed(lambda console: one(console, marginal))
     lacking = replace(marginal, unmeasured=((), ("age", "marital")))
@@ -109,7 +109,7 @@ def test_true_error_is_the_average_over_the_marginals(release):
     for gamma in release.workload.targets:
         true = np.zeros(table.domain.shape(gamma))
         np.add.at(true, tuple(table.columns[list(gamma)]), 1)
-        errors.append(np.abs(release.marginal(gamma).values - true).sum() / 2_000)
+        errors.append(np.abs(release.marginal(gamma, "mle").values - true).sum() / 2_000)
     assert demo.true_error(release, table) == pytest.approx(np.mean(errors), abs=1e-12)
 
 

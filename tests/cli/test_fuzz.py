@@ -188,7 +188,7 @@ def release(place):
 def opened(folder):
     """All there is in a release, or None."""
     found = answered(lambda: load(folder))
-    return found and answered(lambda: [found.marginal(gamma) for gamma in found.workload.closure])
+    return found and answered(lambda: [found.marginal(gamma, "mle") for gamma in found.workload.closure])
 
 
 @cases(400)

@@ -59,5 +59,5 @@ def test_rounds_come_to_an_end_within_the_budget(rho, cliques, data):
 
 def test_where_a_crash_has_left_nothing_no_round_is_planned_with_it():
     """The loop asks for the next round before it looks whether one is worthwhile."""
-    assert not first_round(1.0, cliques=3, remaining=0.0).last
+    assert not first_round(1.0, rounds=3, remaining=0.0).last
     assert next_round(Round(1.0, 0.1), improved=True, remaining=0.0) == Round(1.0, 0.1)

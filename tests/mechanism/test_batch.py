@@ -31,7 +31,7 @@ def test_every_residual_is_measured_as_planned(objective):
     assert release.provenance["objective"] == objective
     assert 0 <= release.provenance["duality_gap"] == planned.gap <= 0.01
     for gamma in WORKLOAD.closure:
-        assert release.marginal(gamma).unmeasured == ()
+        assert release.marginal(gamma, "mle").unmeasured == ()
         assert release.estimates.precision(gamma) == 1 / planned.sigma2[gamma]
     assert [spend.clique for spend in release.spends] == list(WORKLOAD.closure)
     assert Fraction(release.rho) <= Fraction(1, 2)
@@ -42,7 +42,7 @@ def test_max_and_sum_each_do_what_they_promise():
     largest, total = {}, {}
     for objective in ("sum", "max"):
         release = residual_planner(TABLE, WORKLOAD, rho=0.5, seed=1, objective=objective)
-        variances = {gamma: release.marginal(gamma).noise_stderr ** 2 for gamma in WORKLOAD.targets}
+        variances = {gamma: release.marginal(gamma, "mle").noise_stderr ** 2 for gamma in WORKLOAD.targets}
         largest[objective] = max(WORKLOAD.weights[gamma] * x for gamma, x in variances.items())
         total[objective] = sum(WORKLOAD.weights[gamma] * DOMAIN.size(gamma) * x for gamma, x in variances.items())
     assert largest["max"] < largest["sum"]
@@ -56,7 +56,7 @@ def test_the_error_is_what_noise_stderr_says(with_prior):
         prior = residual_planner(TABLE, WORKLOAD, rho=0.3, seed=10_000 + seed) if with_prior else None
         release = residual_planner(TABLE, WORKLOAD, rho=0.2, seed=seed, prior=prior, objective="max")
         for gamma in WORKLOAD.closure:
-            marginal = release.marginal(gamma)
+            marginal = release.marginal(gamma, "mle")
             errors[gamma].append((marginal.values - COUNTS.marginal(gamma)) / marginal.noise_stderr)
     pooled = np.mean([np.mean(np.square(some)) for some in errors.values()])
     assert pooled == pytest.approx(1, rel=0.1)
@@ -93,7 +93,7 @@ def test_reproducible_and_rows_per_person():
 
 def test_no_rows():
     release = residual_planner(Table.from_codes([], DOMAIN), WORKLOAD, rho=1e8, seed=3)
-    assert np.abs(release.marginal((1, 2)).values).max() < 0.1
+    assert np.abs(release.marginal((1, 2), "mle").values).max() < 0.1
 
 
 def test_progress():
@@ -107,7 +107,7 @@ def test_counts_in_place_of_a_table():
     one, two = (residual_planner(source, WORKLOAD, rho=0.5, seed=1) for source in (TABLE, ready))
     assert one.lineage == two.lineage
     for gamma in WORKLOAD.closure:
-        np.testing.assert_array_equal(one.marginal(gamma).values, two.marginal(gamma).values)
+        np.testing.assert_array_equal(one.marginal(gamma, "mle").values, two.marginal(gamma, "mle").values)
     smaller = Workload(DOMAIN, [(0, 1)])
     assert residual_planner(ready, smaller, rho=0.5, seed=1).workload is smaller
     with pytest.raises(WorkloadError, match=r"do not include the marginal over \('a', 'c'\)"):
@@ -122,7 +122,7 @@ def test_large_marginals_are_counted_in_turn(monkeypatch):
     monkeypatch.setattr(counts, "_AHEAD", 8)
     in_turn = residual_planner(TABLE, WORKLOAD, rho=0.5, seed=1)
     for gamma in WORKLOAD.closure:
-        np.testing.assert_array_equal(in_turn.marginal(gamma).values, whole.marginal(gamma).values)
+        np.testing.assert_array_equal(in_turn.marginal(gamma, "mle").values, whole.marginal(gamma, "mle").values)
 
 
 def test_memory_is_asked_for_before_it_is_taken(monkeypatch):

@@ -20,7 +20,7 @@ from residuum.core.residuals import decompose
 from residuum.core.workload import subsets
 from residuum.data.counts import Counts
 from residuum.data.differences import Differences
-from residuum.mechanism.aim import initial, optimal
+from residuum.mechanism.allocation import initial, optimal
 from residuum.mechanism.curator import PUBLIC, AdaptiveCurator, Curator
 from residuum.privacy.ledger import Ledger
 from residuum.privacy.simulator import Simulator

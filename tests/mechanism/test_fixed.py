@@ -21,7 +21,7 @@ def test_lazy_and_full_give_the_same_estimates(allocation):
         for how in ("lazy", "full")
     )
     for gamma in WORKLOAD.closure:
-        one, two = lazy.marginal(gamma), full.marginal(gamma)
+        one, two = lazy.marginal(gamma, "mle"), full.marginal(gamma, "mle")
         np.testing.assert_allclose(one.values, two.values, rtol=1e-9, atol=1e-7)
         assert (one.noise_stderr, one.unmeasured) == (two.noise_stderr, two.unmeasured)
     assert lazy.spends == full.spends
@@ -48,7 +48,7 @@ def test_crp_knows_more_for_the_same_budget():
     """Each step is optimal for its own marginal, so after one step that marginal is better known."""
     errors = {
         allocation: fixed_sequence(COUNTS, [(0, 1, 2)], rho=0.5, seed=1, allocation=allocation)
-        .marginal((0, 1, 2))
+        .marginal((0, 1, 2), "mle")
         .noise_stderr
         for allocation in ("crp", "iid")
     }

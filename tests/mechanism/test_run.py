@@ -200,7 +200,9 @@ class TestStarting:
         with pytest.raises(ReleaseError, match=r"cannot be kept in .*: File exists. Name another"):
             aim(TABLE, WORKLOAD, rho=1.0, output=place / "run")
 
-    @pytest.mark.parametrize("how", [aim, partial(aim, allocation="iid"), residual_planner])
+    @pytest.mark.parametrize(
+        "how", [aim, partial(aim, rounds=2), partial(aim, allocation="iid", reference="none"), residual_planner]
+    )
     def test_the_journal_holds_what_the_curator_told_and_nothing_else(self, place, monkeypatch, how):
         """What leaves the curator is noisy and paid for; so is what is written down, number for number."""
         told, written = [], []

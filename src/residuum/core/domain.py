@@ -1,11 +1,12 @@
-"""The attributes of a table, in order: their names, sizes and labels."""
+"""The attributes of a table, in order: their names, sizes, labels and units."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from numbers import Integral, Number
 
+from residuum.core.units import Unit
 from residuum.errors import DomainError
 
 Clique = tuple[int, ...]
@@ -24,13 +25,23 @@ class Domain:
     (28, 2)
     >>> domain.labels
     (None, ('female', 'male'))
+
+    Where the attributes are columns of numbers or days, `units` tells what their codes stand for. Rows are written by
+    it and nothing is computed with it, so domains that differ in nothing else are equal.
+
+    >>> domain = Domain({"age": ["under 20", "20-99"]}, {"age": Unit("integer", starts=(0, 20), last=99)})
+    >>> domain.units[0].starts
+    (0, 20)
     """
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]
     labels: tuple[tuple[Hashable, ...] | None, ...]
+    units: tuple[Unit | None, ...] = field(compare=False, repr=False)
 
-    def __init__(self, attributes: Mapping[str, int | Sequence[Hashable]]) -> None:
+    def __init__(
+        self, attributes: Mapping[str, int | Sequence[Hashable]], units: Mapping[str, Unit | None] | None = None
+    ) -> None:
         if not isinstance(attributes, Mapping):
             raise DomainError(
                 f"Expected a mapping of names to sizes or labels, got {type(attributes).__name__}. "
@@ -45,6 +56,10 @@ class Domain:
         object.__setattr__(self, "names", tuple(attributes))
         object.__setattr__(self, "sizes", tuple(size for size, _ in read))
         object.__setattr__(self, "labels", tuple(labels for _, labels in read))
+        for name in units or {}:
+            self._index(name)
+        found = (_unit(name, size, units) for name, size in zip(self.names, self.sizes, strict=True))
+        object.__setattr__(self, "units", tuple(found))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -125,6 +140,18 @@ def _read(name: str, values: int | Sequence[Hashable]) -> tuple[int, tuple[Hasha
             "A column with one value tells nothing: leave it out."
         )
     return size, labels
+
+
+def _unit(name: str, size: int, units: Mapping[str, Unit | None] | None) -> Unit | None:
+    """The unit of one attribute, once it is clear that it fits."""
+    unit = (units or {}).get(name)
+    if unit is None:
+        return None
+    if not isinstance(unit, Unit):
+        raise DomainError(f"Expected a Unit for attribute {name!r}, got {unit!r}.")
+    if max(unit.values or 0, 0 if unit.missing is None else unit.missing + 1) > size:
+        raise DomainError(f"The unit of attribute {name!r} has more codes than the attribute, which has {size}.")
+    return unit
 
 
 def _listing(names: Sequence[str], most: int = 8) -> str:

@@ -71,6 +71,21 @@ class Workload:
             )
         return cls(domain, combinations(range(len(domain)), k))
 
+    def up_to(self, order: int) -> "Workload":
+        """The workload with every target over more attributes than that replaced by its parts of that order.
+
+        The weight of a target goes to each of its parts.
+
+        >>> domain = Domain({"a": 2, "b": 2, "c": 2})
+        >>> Workload(domain, [("a", "b", "c"), ("c",)]).up_to(2).weights
+        {(2,): 1.0, (0, 1): 1.0, (0, 2): 1.0, (1, 2): 1.0}
+        """
+        weights: dict[Clique, float] = {}
+        for gamma, weight in self.weights.items():
+            for part in combinations(gamma, min(order, len(gamma))):
+                weights[part] = min(weights.get(part, 0.0) + weight, _LARGEST_WEIGHT)
+        return Workload(self.domain, weights)
+
     def __repr__(self) -> str:
         return f"Workload({len(self.targets)} targets, {self.cells} cells, over {len(self.domain)} attributes)"
 

@@ -1,11 +1,14 @@
 """The kinds of columns that hold days and times, and the labels that each gives."""
 
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from residuum.core.units import Unit
 from residuum.data.columns import MOST, OUTSIDE, Column, Ordered, Text, Unordered
 
 Form = Annotated[Text, Field(pattern=r"^([^%]|%-?[aAbBdfHIjmMpSyY]|%%)+$")]
@@ -44,6 +47,18 @@ class Date(Column):
     def cells(self) -> list[str]:
         """Such as 2024, 2024-Q1, 2024-01, 2024-W01, 2024-01-31, 2024-01-31 13:00."""
         return [self._label(start) for start in self.starts[:-1]]
+
+    def unit(self, tokens: Sequence[str] = ()) -> Unit:
+        """The days of each bin between the bounds, or for hours their minutes."""
+        hours = self.granularity == "hour"
+        low, high = (f"{self.min} 00:00", f"{self.max} 23:59") if hours else (str(self.min), str(self.max))
+        gaps = {
+            moment.isoformat(" ", "minutes") if hours else str(moment.date())
+            for moment in _moments(tokens, self.format, datetime.fromisoformat)
+            if self.min <= moment.date() <= self.max
+        }
+        starts = (low, *self.edges[1:-1])
+        return Unit("datetime" if hours else "date", starts, high, tuple(sorted(gaps)), self.format)
 
     @cached_property
     def starts(self) -> list[datetime]:
@@ -99,3 +114,18 @@ class Time(Column):
     def cells(self) -> tuple[str, ...]:
         """When each bin begins."""
         return self.edges[:-1]
+
+    def unit(self, tokens: Sequence[str] = ()) -> Unit:
+        """The minutes of each bin."""
+        times = _moments(tokens, self.format, lambda text: datetime.combine(date.min, time.fromisoformat(text)))
+        gaps = {f"{moment:%H:%M}" for moment in times}
+        return Unit("time", self.cells, "23:59", tuple(sorted(gaps)), self.format)
+
+
+def _moments(tokens: Sequence[str], form: str | None, read: Callable[[str], datetime]) -> list[datetime]:
+    """The times that tokens name, in texts of the column's form."""
+    found = []
+    for token in tokens:
+        with suppress(ValueError):
+            found.append(datetime.strptime(token, form.replace("%-", "%")) if form else read(token))
+    return [moment for moment in found if moment.tzinfo is None]

@@ -8,6 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
+from residuum.core.units import Unit
+
 MOST = 2**20
 """The most values that one column may have."""
 
@@ -108,6 +110,10 @@ class Column(Part):
         names = [rule.name if isinstance(rule, As) else own for rule, own in self._rules() if rule != "error"]
         return tuple(dict.fromkeys([*self.cells, *names]))
 
+    def unit(self, tokens: Sequence[str] = ()) -> Unit:
+        """What the codes stand for, so that rows can be written; none has a value that `tokens` take for missing."""
+        raise NotImplementedError
+
     @property
     def missing_code(self) -> int:
         """The code of missing values; the number of labels where they are an error."""
@@ -156,6 +162,11 @@ class Categorical(Column):
         """The listed values."""
         return self.values
 
+    def unit(self, tokens: Sequence[str] = ()) -> Unit:  # noqa: ARG002 (a listed value is never missing)
+        """Labels; what is missing and not called by a value is an empty cell."""
+        code = self.missing_code
+        return Unit("category", missing=code if len(self.values) <= code < len(self.labels) else None)
+
     @cached_property
     def keys(self) -> dict[str, int]:
         """The code of every text that is understood, `true` and `false` in the usual letters."""
@@ -194,6 +205,10 @@ class Boolean(Column):
         """False comes first."""
         return ("false", "true")
 
+    def unit(self, tokens: Sequence[str] = ()) -> Unit:  # noqa: ARG002 (both values are listed)
+        """False and true."""
+        return Unit("boolean")
+
 
 class Binned(Column):
     """Numbers between two bounds."""
@@ -213,6 +228,12 @@ class Binned(Column):
             raise ValueError("Expected `bins` or `cuts`, got both. Give one of them.")
         if cuts is not None and not all(a < b for a, b in zip([low, *cuts], [*cuts, high], strict=True)):
             raise ValueError(f"Expected ascending cuts between {plain(low)} and {plain(high)}, without these bounds.")
+
+
+def _gaps(tokens: Sequence[str], low: float, high: float) -> tuple[float, ...]:
+    """The numbers between two bounds that mean a missing value."""
+    numbers = {float(token) for token in tokens if NUMBER.fullmatch(token)}
+    return tuple(sorted(number for number in numbers if low <= number <= high))
 
 
 class Integer(Binned):
@@ -248,6 +269,12 @@ class Integer(Binned):
         """A label for each number, or for each bin."""
         return [str(k) for k in range(self.min, self.max + 1)] if self.edges is None else self._intervals(self.edges)
 
+    def unit(self, tokens: Sequence[str] = ()) -> Unit:
+        """The numbers of each bin, or of each code."""
+        starts = tuple(range(self.min, self.max + 1)) if self.edges is None else self.edges[:-1]
+        without = tuple(int(gap) for gap in _gaps(tokens, self.min, self.max) if gap == int(gap))
+        return Unit("integer", starts, self.max, without)
+
 
 class Real(Binned):
     """Numbers from `min` to `max`, both included, in bins that begin at a cut and end before the next."""
@@ -281,3 +308,7 @@ class Real(Binned):
     def cells(self) -> list[str]:
         """A label for each bin."""
         return self._intervals(self.edges)
+
+    def unit(self, tokens: Sequence[str] = ()) -> Unit:
+        """The numbers of each bin."""
+        return Unit("real", self.edges[:-1], self.max, _gaps(tokens, self.min, self.max))

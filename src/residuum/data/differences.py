@@ -88,6 +88,20 @@ class Differences:
             touched.append(above)
         return touched
 
+    def compare(self, gamma: Clique, mu_hat: NDArray[np.float64]) -> int:
+        """Take note that this is now the estimate of a marginal, of shape (n_i for i in γ); return its position."""
+        k = self._layout.index[gamma]
+        limit = float(1 << (61 if self._cells.dtype == np.int64 else 29))
+        estimate = np.clip(np.rint(mu_hat * self.scales[k]), -limit, limit).astype(np.int64)
+        truth = self.marginal(gamma).astype(np.int64)
+        if self._cells.dtype == np.int32:
+            np.minimum(truth, (1 << (30 - int(self._bits[k]))) - 1, out=truth)
+        difference = ((truth << int(self._bits[k])) - estimate).reshape(-1)
+        self._cells[self._layout.place(gamma)] = difference
+        most = (1 << 62) // difference.size
+        self._norms[k] = np.abs(np.clip(difference, -most, most)).sum()
+        return k
+
     def _to_fixed_point(self) -> None:
         """Turn counts into differences to nothing, in place, with their norms."""
         narrow = self._cells.dtype == np.int32

@@ -152,8 +152,9 @@ class Schema(Part):
 
     @cached_property
     def domain(self) -> Domain:
-        """The names of the columns and the labels of their codes."""
-        return Domain({name: column.labels for name, column in self.columns.items()})
+        """The names of the columns, the labels of their codes and what these stand for."""
+        units = {name: column.unit(self.missing_tokens) for name, column in self.columns.items()}
+        return Domain({name: column.labels for name, column in self.columns.items()}, units)
 
     @property
     def rows_per_person(self) -> int:

@@ -4,7 +4,8 @@ No parallel runtime is involved, so kernels may be called from any thread of the
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -65,6 +66,19 @@ def split(start: int, stop: int, parts: int) -> list[tuple[int, int]]:
     parts = max(1, min(parts, stop - start))
     cuts = [start + (stop - start) * part // parts for part in range(parts + 1)]
     return list(pairwise(cuts))
+
+
+@contextmanager
+def one_for_blas() -> Iterator[None]:
+    """Matrix products take one thread each, for work that has threads of its own: twice as many would wait in turns.
+
+    >>> with one_for_blas():
+    ...     pass
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 class _Job:

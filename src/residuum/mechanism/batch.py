@@ -80,21 +80,33 @@ def batch(
 ) -> Release:
     """The method itself, for a run that was started or is resumed."""
     check_memory(workload, memory(workload, counted=isinstance(table, Counts)))
-    ledger = run.ledger
     with Progress(progress, MECHANISM) as report:
-        plan = planner.plan(workload, ledger.remaining, objective, run.neighbours)
+        plan = planner.plan(workload, run.ledger.remaining, objective, run.neighbours)
         estimates = Estimates(workload, measurements(run.prior.estimates) if run.prior else ())
         truth = Counts.of(table, workload, in_turn=True, watch=report.counting)
-        curator = Curator(truth, ledger, run.noise, run.neighbours, run.journal)
-        costs = [run.neighbours.cost(workload.domain.shape(tau)) for tau in plan.sigma2]
-        for done, (tau, sigma2, still) in enumerate(_ahead(plan.sigma2, costs), start=1):
-            if ledger.remaining <= WORTHWHILE * ledger.rho and still > 2 * ledger.remaining:
-                break  # a crash has taken what the rest would have cost
-            stretch = still / ledger.remaining * _BEYOND if still > ledger.remaining else 1.0
-            (residual,) = curator.measure({tau: sigma2 * stretch})
-            estimates.absorb(residual)
-            report(Report(ledger.spent / ledger.rho, done, workload.domain.name(tau)))
+        curator = Curator(truth, run.ledger, run.noise, run.neighbours, run.journal)
+        measure_in_turn(curator, estimates, plan.sigma2, report)
     return run.finish(MECHANISM, estimates, {"objective": objective, "duality_gap": plan.gap})
+
+
+def measure_in_turn(
+    curator: Curator, estimates: Estimates, sigma2: Mapping[Clique, float], report: Progress, done: int = 0
+) -> int:
+    """Measure residuals with these variances, one after another; return how many were measured, with those done before.
+
+    Where a crash has taken a part of what they cost, those that are left share the rest.
+    """
+    ledger, domain = curator.ledger, estimates.workload.domain
+    costs = [curator.neighbours.cost(domain.shape(tau)) for tau in sigma2]
+    for tau, variance, still in _ahead(sigma2, costs):
+        if ledger.remaining <= WORTHWHILE * ledger.rho and still > 2 * ledger.remaining:
+            break  # a crash has taken what the rest would have cost
+        stretch = still / ledger.remaining * _BEYOND if still > ledger.remaining else 1.0
+        (residual,) = curator.measure({tau: variance * stretch})
+        estimates.absorb(residual)
+        done += 1
+        report(Report(ledger.spent / ledger.rho, done, domain.name(tau)))
+    return done
 
 
 def memory(workload: Workload, *, counted: bool = False) -> int:

@@ -107,7 +107,8 @@ class Curator:
 class AdaptiveCurator(Curator):
     """A curator that can also tell which marginal is worst known.
 
-    For that it must `follow` how the estimates move. What it concludes stays inside, but for what `select` draws.
+    For that it must `follow` how the estimates move, or `compare` with what they are. What it concludes stays inside,
+    but for what `select` draws.
     """
 
     def __init__(
@@ -141,3 +142,8 @@ class AdaptiveCurator(Curator):
     def follow(self, steps: Iterable[tuple[Clique, NDArray[np.float64]]]) -> None:
         """Take note that the estimates of residuals moved by these steps. Paper: Alg. 4, line 13."""
         self._touched += self._differences.follow(steps)
+
+    def compare(self, estimates: Iterable[tuple[Clique, NDArray[np.float64]]]) -> None:
+        """Take note that these are now the estimates of marginals, wherever they come from."""
+        positions = [self._differences.compare(gamma, mu_hat) for gamma, mu_hat in estimates]
+        self._touched.append(np.array(sorted(positions), dtype=np.int64))

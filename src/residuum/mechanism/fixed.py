@@ -10,10 +10,10 @@ import numpy as np
 
 from residuum.core.domain import Clique
 from residuum.core.grem import Estimates
-from residuum.core.workload import Workload
 from residuum.data.counts import Counts
 from residuum.errors import ResiduumError
-from residuum.mechanism.aim import Allocation, initial, optimal
+from residuum.mechanism.aim import Allocation
+from residuum.mechanism.allocation import initial, optimal, singles
 from residuum.mechanism.curator import Curator
 from residuum.mechanism.run import Run
 from residuum.mechanism.terms import Terms
@@ -59,7 +59,7 @@ def fixed_sequence(
     estimates = Estimates(workload, held=workload.targets if lazy else ())
     marginals = {} if lazy else {gamma: np.zeros(workload.domain.shape(gamma)) for gamma in workload.targets}
     within = 1 + 2.0**-40  # leaves more of the budget than rounding can add
-    for residual in curator.measure(initial(workload, _singles(workload) / rho * within)):
+    for residual in curator.measure(initial(workload, singles(workload) / rho * within)):
         estimates.absorb(residual)
     sigma2 = len(sequence) / rho * within
     watch = watch or (lambda _: None)
@@ -75,7 +75,3 @@ def fixed_sequence(
         watch(done)
     parameters = {"allocation": allocation, "reconstruction": reconstruction, "min_share": min_share}
     return run.finish("fixed sequence", estimates, parameters)
-
-
-def _singles(workload: Workload) -> int:
-    return sum(len(gamma) == 1 for gamma in workload.closure)

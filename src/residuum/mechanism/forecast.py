@@ -9,9 +9,7 @@ from residuum.core.domain import Clique
 from residuum.core.neighbours import Neighbours
 from residuum.core.residuals import v
 from residuum.core.workload import Workload, subsets
-from residuum.data.differences import keeping
-from residuum.mechanism import aim, batch
-from residuum.mechanism.anneal import sigma2_init
+from residuum.mechanism import aim, batch, guided
 from residuum.mechanism.terms import Terms
 
 
@@ -40,9 +38,9 @@ class Forecast:
         adaptive = mechanism == aim.MECHANISM
         sigma2 = planner.plan(workload, rho, neighbours=neighbours).sigma2
         return cls(
-            keeping(workload) if adaptive else batch.memory(workload),
+            guided.memory(workload) if adaptive else batch.memory(workload),
             {gamma: _stderr(gamma, sigma2, workload) for gamma in workload.targets},
-            sqrt(sigma2_init(rho, len(workload.closure), neighbours.moved)) if adaptive else None,
+            sqrt(guided.first_variance(workload, rho, neighbours)) if adaptive else None,
         )
 
 

@@ -15,7 +15,7 @@ from residuum.store import folder_path, load
 from residuum.store.folder import JOURNAL, MANIFEST
 from residuum.store.manifest import read_workload
 
-_MECHANISMS = {aim.MECHANISM: aim.adaptive_loop, batch.MECHANISM: batch.batch}
+_MECHANISMS = {aim.MECHANISM: aim.spend, batch.MECHANISM: batch.batch}
 
 
 def resume(

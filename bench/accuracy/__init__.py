@@ -1,0 +1,1 @@
+"""How accurate releases are: against the truth, against other methods, and at what cost of time and memory."""

@@ -1,0 +1,195 @@
+"""AIM+GReM guided by a reference model, the default: estimates that know more than what was measured.
+
+Paper: Alg. 4, with four changes, all of them to what is public.
+
+- A residual that nobody measured is taken from a reference model, not as zero, so that selection does not pay for what
+  the model already tells.
+- Candidates are single attributes and pairs. A model that knows all pairs predicts higher orders better than noisy
+  measurements of them do, until the budget is so large that the pairs are known to a fraction of a percent (`_FINE`):
+  the rest then goes into the higher orders.
+- The number of rounds follows from the noisy total, N √ρ / 15, for so many pairs stand out of the noise. Where that is
+  nearly all of them, selecting is a waste, and all are measured at once.
+- All rounds spend alike: how far an estimate moved says little when it knew much before.
+
+`make bench-accuracy` measures what these choices are worth.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import fsum, pi, sqrt
+
+from residuum.core.checks import Array
+from residuum.core.domain import Clique
+from residuum.core.grem import Estimates
+from residuum.core.neighbours import Neighbours
+from residuum.core.workload import Workload
+from residuum.data.counts import Counts
+from residuum.data.differences import Differences, keeping
+from residuum.data.memory import fits_in_memory
+from residuum.data.table import Table
+from residuum.estimate.latent import MOST_VALUES, Learner, fits
+from residuum.estimate.mixture import Mixture, starts
+from residuum.estimate.nonnegative import to_simplex
+from residuum.estimate.reference import Reference, independent, total_of
+from residuum.estimate.shrink import shrunk
+from residuum.kernels import threads
+from residuum.mechanism import batch
+from residuum.mechanism.allocation import evenly, initial, optimal, singles
+from residuum.mechanism.anneal import CRUMB, WORTHWHILE, Schedule, even_round, last_or, within
+from residuum.mechanism.curator import AdaptiveCurator, Curator
+from residuum.mechanism.progress import Progress, Report
+from residuum.mechanism.run import Run
+from residuum.release import measurements
+
+ORDER = 2
+"""How many attributes the candidates have at most."""
+
+_FIRST_LOOK, _SINGLES = 0.2, 0.45
+"""The share of the budget for single attributes: where all pairs are measured, and where they are selected."""
+_PER_ROUND = 15.0
+"""N √ρ for each round."""
+_NEARLY_ALL = 0.75
+"""Where so many of the pairs would be selected, all are measured."""
+_FINE = 0.02
+"""The noise in a pair, in L1 and as a share of the total, below which higher orders are worth more."""
+_PENALTY = 0.25
+"""How much of the noise that a measurement would have counts against a candidate: a model removes most of it."""
+_REFITS = 128
+"""The model learns about so often in a run."""
+
+
+class Guided:
+    """One run: what it measures with, what it knows, and how it goes about it."""
+
+    def __init__(
+        self,
+        run: Run,
+        table: Table | Counts,
+        workload: Workload,
+        schedule: Schedule,
+        reference: Reference,
+        min_share: float,
+        report: Progress,
+    ) -> None:
+        self._run, self._table, self._workload, self._report = run, table, workload, report
+        self._schedule, self._min_share = schedule, min_share
+        self._narrow = workload.up_to(ORDER)
+        self._pairs = {gamma: weight for gamma, weight in self._narrow.weights.items() if len(gamma) == ORDER}
+        self._ledger, self._neighbours = run.ledger, run.neighbours
+        self._rho = run.ledger.remaining  # all of it, unless the run died before it measured anything
+        self._first = first_variance(workload, self._rho, run.neighbours, schedule.share_singles)
+        differences = Differences(table, self._narrow, sqrt(self._first), report.counting)
+        self._curator = AdaptiveCurator(differences, run.ledger, run.noise, run.neighbours, run.journal)
+        self.estimates = Estimates(workload, measurements(run.prior.estimates) if run.prior else ())
+        self._learn: Callable[[Estimates], Mixture] = independent
+        if reference == "latent" and fits(self.estimates):
+            self._learn = Learner().learn
+
+    def loop(self) -> int:
+        """Spend the budget; return the number of rounds."""
+        self._measure(initial(self._workload, self._first))
+        self._report(Report(self._ledger.spent / self._ledger.rho, 0, ()))
+        rounds = self._rounds()
+        if rounds > _NEARLY_ALL * len(self._pairs) and self._pairs:
+            return self._measure_all()
+        if not (self._pairs and rounds):
+            self._more_of_singles(self._ledger.remaining)
+            return 0
+        if self._schedule.share_singles is None:
+            self._more_of_singles((_SINGLES - _FIRST_LOOK) * self._rho)
+        with threads.one_for_blas():
+            return self._select(rounds)
+
+    def _rounds(self) -> int:
+        """How many pairs stand out of the noise."""
+        if self._schedule.rounds is not None:
+            return self._schedule.rounds
+        total = max(0.0, float(self.estimates.residual(())))
+        return int(total * sqrt(self._rho / self._neighbours.moved) / _PER_ROUND)
+
+    def _more_of_singles(self, rho: float) -> None:
+        """Measure the single attributes once more, as far as the budget goes."""
+        rho = min(rho, self._ledger.remaining) * (1 - CRUMB)
+        if rho > WORTHWHILE * self._ledger.rho:
+            self._measure(initial(self._workload, self._neighbours.moved * singles(self._workload) / (2 * rho)))
+
+    def _measure_all(self) -> int:
+        """Measure all pairs, and higher orders once the pairs are fine enough; return the number of residuals."""
+        domain, rho = self._workload.domain, self._ledger.remaining
+        cells = sum(map(domain.size, self._pairs)) / len(self._pairs)
+        fine = dict.fromkeys(self._pairs, (_FINE * total_of(self.estimates) / (sqrt(2 / pi) * cells)) ** 2)
+        spent = fsum(self._neighbours.cost(domain.shape(tau)) / (2 * sigma2) for tau, sigma2 in fine.items())
+        higher = [tau for tau in self._workload.closure if len(tau) > ORDER]
+        if not higher or spent >= rho / 2 or not fits_in_memory(batch.memory(self._workload)):
+            roots = {tau: sqrt(weight) for tau, weight in self._pairs.items()}
+            return self._in_turn(self._curator, evenly(roots, domain, rho, self._neighbours), 0)
+        done = self._in_turn(self._curator, fine, 0)
+        truth = Counts.of(self._table, self._workload, in_turn=True)
+        curator = Curator(truth, self._ledger, self._run.noise, self._neighbours, self._run.journal)
+        rest = evenly(dict.fromkeys(higher, 1.0), domain, self._ledger.remaining, self._neighbours)
+        return self._in_turn(curator, rest, done)
+
+    def _in_turn(self, curator: Curator, sigma2: Mapping[Clique, float], done: int) -> int:
+        return batch.measure_in_turn(curator, self.estimates, sigma2, self._report, done)
+
+    def _select(self, rounds: int) -> int:
+        """Measure the pairs that are worst known, one in each round. Paper: Alg. 4, lines 6 to 14."""
+        ledger, selection = self._ledger, self._schedule.share_select
+        current = even_round(ledger.remaining, rounds, self._neighbours.moved, selection)
+        stride, done = -(-rounds // _REFITS), 0
+        model = self._learn(self.estimates)
+        self._curator.compare(self._view(model, self._narrow.closure[1:]))
+        while ledger.remaining > WORTHWHILE * ledger.rho:
+            done += 1
+            gamma = self._curator.select(current.epsilon_select, _PENALTY**2 * current.sigma2)
+            if ledger.remaining <= WORTHWHILE * ledger.rho:
+                break  # a crash has taken what the measurement would have cost
+            current = within(current, ledger.remaining)
+            shares = optimal(self.estimates, gamma, current.precision, self._min_share, self._neighbours)
+            self._measure(shares)
+            self._report(Report(ledger.spent / ledger.rho, done, self._workload.domain.name(gamma)))
+            if current.last:
+                break
+            if done % stride == 0:
+                model = self._learn(self.estimates)
+                self._curator.compare(self._view(model, self._narrow.closure[1:]))
+            else:
+                self._curator.compare(self._view(model, [gamma]))
+            current = last_or(current, ledger.remaining)
+        return done
+
+    def _view(self, model: Mixture, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Array]]:
+        """What marginals over one and two attributes are estimated to be."""
+        pairs, begin, sizes = model.pairs() if len(cliques) > 1 else None, starts(model.sizes), model.sizes
+        for gamma in cliques:
+            if self.estimates.precision(gamma) > 0:
+                yield gamma, to_simplex(shrunk(self.estimates, model, gamma), model.total)
+            elif pairs is not None and len(gamma) == ORDER:
+                rows, columns = (slice(begin[i], begin[i] + sizes[i]) for i in gamma)
+                yield gamma, pairs[rows, columns]
+            else:
+                yield gamma, model.marginal(gamma)
+
+    def _measure(self, sigma2: Mapping[Clique, float]) -> None:
+        for residual in self._curator.measure(sigma2):
+            self.estimates.absorb(residual)
+
+
+def first_variance(workload: Workload, rho: float, neighbours: Neighbours, share: float | None = None) -> float:
+    """The variance of the first measurements, those of the single attributes.
+
+    >>> from residuum import Domain
+    >>> round(first_variance(Workload.all_kway(Domain({"age": 4, "sex": 2}), 2), 0.5, Neighbours("add-remove")), 9)
+    10.0
+    """
+    return neighbours.moved * singles(workload) / (2 * (share or _FIRST_LOOK) * rho)
+
+
+def memory(workload: Workload) -> int:
+    """How many bytes the method takes: for counts and differences of pairs, and for the model.
+
+    >>> from residuum import Domain
+    >>> memory(Workload.all_kway(Domain({"a": 300, "b": 300, "c": 300}), 3)) // 2**20
+    24
+    """
+    values = min(sum(workload.domain.sizes), MOST_VALUES)
+    return keeping(workload.up_to(ORDER)) + 20 * values**2
