@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from residuum import Release, Workload
 from residuum.core.domain import Clique
 from residuum.data.counts import Counts
-from residuum.release import Estimate
+from residuum.estimate.nonnegative import consistent
+from residuum.marginal import Estimate
 
 Answers = Callable[[Clique], NDArray[Any]]
 """A marginal for a clique, of shape (n_i for i in γ)."""
@@ -43,8 +44,10 @@ def independent(truth: Counts) -> Answers:
     return product
 
 
-def estimate_of(release: Release, name: Estimate) -> Answers:
-    """One of the estimates that a release offers: "best", "latent", "nonnegative" or "mle"."""
+def estimate_of(release: Release, name: Estimate | Literal["consistent"]) -> Answers:
+    """One of the estimates that a release offers, or "consistent": the most likely that are non-negative and agree."""
+    if name == "consistent":
+        return consistent(release.estimates).marginal
     return lambda gamma: release.marginal(gamma, estimate=name).values
 
 

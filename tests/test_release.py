@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from math import sqrt
@@ -21,6 +22,7 @@ from residuum import (
     aim,
     residual_planner,
 )
+from residuum.estimate.nonnegative import to_simplex
 from residuum.release import fingerprint, measurements
 
 DOMAIN = Domain({"age": 3, "sex": 2, "educ": 4, "city": 2})
@@ -130,21 +132,21 @@ class TestMarginal:
             release.marginal((1.5,), "mle")
 
 
-def marginal_of(shape, *labels, names=None, unmeasured=()):
+def marginal_of(shape, *labels, names=None, stderr=2.0):
     names = names or tuple("abcdefg"[: len(shape)])
     values = np.arange(np.prod(shape, dtype=int), dtype=float).reshape(shape)
-    return Marginal(names, values, 2.0, unmeasured, labels)
+    return Marginal(names, values, 2.0, (), labels, "mle", None if stderr is None else np.full(shape, stderr))
 
 
 class TestTables:
     def test_a_row_per_cell(self):
         marginal = marginal_of((2, 3), ("f", "m"), None, names=("sex", "age"))
         table = marginal.to_arrow()
-        assert table.column_names == ["sex", "age", "value", "noise_stderr", "lower", "upper"]
+        assert table.column_names == ["sex", "age", "value", "stderr", "lower", "upper"]
         assert table["sex"].to_pylist() == ["f", "f", "f", "m", "m", "m"]
         assert table["age"].to_pylist() == [0, 1, 2, 0, 1, 2]
         assert table["value"].to_pylist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
-        assert set(table["noise_stderr"].to_pylist()) == {2.0}
+        assert set(table["stderr"].to_pylist()) == {2.0}
         np.testing.assert_allclose(table["upper"].to_numpy(), marginal.values.ravel() + 1.959963984540054 * 2)
         np.testing.assert_allclose(table["lower"].to_numpy(), marginal.values.ravel() - 1.959963984540054 * 2)
 
@@ -155,8 +157,8 @@ class TestTables:
         assert marginal.to_polars().to_dict(as_series=False) == expected
         assert marginal.to_pandas()["b"].dtype == np.int64
 
-    def test_no_interval_where_something_was_not_measured(self):
-        marginal = marginal_of((2,), ("f", "m"), unmeasured=(("a",),))
+    def test_no_interval_where_the_error_is_not_known(self):
+        marginal = marginal_of((2,), ("f", "m"), stderr=None)
         assert marginal.to_arrow()["lower"].to_pylist() == marginal.to_arrow()["upper"].to_pylist() == [None, None]
         assert marginal.to_pandas()["upper"].isna().all()
         assert marginal.to_pandas()["upper"].dtype == np.float64
@@ -165,12 +167,12 @@ class TestTables:
 
     def test_the_total_is_one_row(self):
         table = marginal_of(()).to_arrow()
-        assert table.column_names == ["value", "noise_stderr", "lower", "upper"]
+        assert table.column_names == ["value", "stderr", "lower", "upper"]
         assert table.num_rows == len(marginal_of(()).to_pandas()) == marginal_of(()).to_polars().height == 1
 
     def test_attributes_keep_their_names(self):
         table = marginal_of((2, 2, 2), None, None, None, names=("value", "upper", "value_")).to_arrow()
-        assert table.column_names == ["value", "upper", "value_", "value__", "noise_stderr", "lower", "upper_"]
+        assert table.column_names == ["value", "upper", "value_", "value__", "stderr", "lower", "upper_"]
         assert table["value__"].to_pylist() == list(range(8))
 
     @pytest.mark.parametrize(
@@ -318,3 +320,70 @@ def test_runs_for_other_people_are_not_combined():
     one, two = (residual_planner(TABLE, WORKLOAD, rho=0.5, rows_per_person=k, seed=k) for k in (1, 2))
     with pytest.raises(ReleaseError, match="same rows_per_person"):
         one.combine(two)
+
+
+PAIRS = Workload.all_kway(Domain({"age": 3, "sex": ["f", "m"], "educ": 4}), 2)
+PAIR = NoisyMarginal((0, 1), [[60, -2], [0, 40], [30, 30]], sigma2=4.0)
+
+
+@pytest.fixture(scope="module")
+def made():
+    return release_of(PAIR, workload=PAIRS)
+
+
+class TestEstimates:
+    """What is measured of age and sex, and nothing of education."""
+
+    def test_the_most_likely_one_is_what_was_measured(self, made):
+        marginal = made.marginal((0, 1), "mle")
+        np.testing.assert_allclose(marginal.values, PAIR.values)
+        assert marginal.lower.min() < -2 < marginal.upper.min()
+
+    def test_a_nonnegative_one_is_the_nearest(self, made):
+        np.testing.assert_allclose(
+            made.marginal((1, 0), "nonnegative").values, to_simplex(np.transpose(PAIR.values), 158.0)
+        )
+        assert made.marginal((1, 0), "nonnegative").stderr is None
+
+    def test_latent_classes_agree_and_spread_evenly_what_is_not_known(self, made):
+        pair = made.marginal((0, 1), "latent").values
+        np.testing.assert_allclose(pair.sum(axis=1), made.marginal(0, "latent").values, rtol=1e-5)
+        np.testing.assert_allclose(made.marginal(2, "latent").values, 158 / 4, rtol=0.25)
+        np.testing.assert_allclose(pair, PAIR.values, atol=6)
+
+    def test_the_best_is_between_and_its_interval_no_wider_than_the_noise(self, made):
+        best = made.marginal(("age", "sex"))
+        assert best.estimate == "best"
+        assert best.values.min() >= 0
+        assert best.values.sum() == pytest.approx(158)
+        assert (best.stderr <= best.noise_stderr).all()
+        assert best.lower.min() == 0
+        assert made.marginal(("age", "educ")).stderr.min() > best.noise_stderr
+
+    def test_names_of_estimates(self, made):
+        with pytest.raises(ReleaseError, match="among 'best', 'mle', 'nonnegative', 'latent', got 'truth'"):
+            made.marginal(0, "truth")
+
+    def test_the_fit_is_the_same_again_and_told_about(self, made):
+        shares = []
+        again = release_of(PAIR, workload=PAIRS).fit(progress=shares.append)
+        np.testing.assert_array_equal(again.shares, made.fit().shares)
+        assert shares[-1] == 1
+        assert shares == sorted(shares)
+        other = replace(release_of(PAIR, workload=PAIRS), lineage=frozenset({"another"})).fit()
+        assert not np.array_equal(other.shares, again.shares)
+
+    def test_the_rows_have_labels_and_come_again_with_a_seed(self, made):
+        rows = made.sample(seed=1)
+        assert rows.num_rows == 158
+        assert rows.column_names == ["age", "sex", "educ"]
+        assert set(rows["sex"].to_pylist()) == {"f", "m"}
+        assert rows.equals(made.sample(158, seed=1))
+        assert not rows.equals(made.sample(158, seed=2))
+        assert not made.sample(158).equals(made.sample(158))
+
+    def test_whole_numbers(self, made):
+        whole = made.marginal((0, 1)).to_integers()
+        assert whole.values.dtype == np.int64
+        assert whole.values.sum() == 158
+        assert whole.to_arrow()["value"].type == "int64"

@@ -33,6 +33,7 @@ from residuum import (
     residual_planner,
     save,
 )
+from residuum.core.units import Unit
 from residuum.core.zcdp import Spend
 from residuum.release import fingerprint
 from residuum.store import folder, manifest
@@ -87,6 +88,77 @@ def release():
 def saved(release, tmp_path):
     save(release, tmp_path / "release")
     return tmp_path / "release"
+
+
+class TestModel:
+    """The latent classes, which are kept in the folder and are no part of the release."""
+
+    def test_it_is_fitted_once(self, release, saved, monkeypatch):
+        model = load(saved).fit()
+        monkeypatch.setattr("residuum.estimate.latent.fit", None)
+        again = load(saved).fit()
+        assert (again.sizes, again.total) == (model.sizes, model.total)
+        assert again.weights.tobytes() == model.weights.tobytes()
+        assert again.shares.tobytes() == model.shares.tobytes()
+        np.testing.assert_array_equal(again.shares, release.fit().shares if release.fitted else model.shares)
+
+    def test_what_was_fitted_before_is_saved(self, tmp_path, monkeypatch):
+        release = release_of(NoisyResidual((), 100.0, 4.0))
+        release.fit()
+        save(release, tmp_path / "release")
+        monkeypatch.setattr("residuum.estimate.latent.fit", None)
+        assert load(tmp_path / "release").fitted is not None
+
+    @pytest.mark.parametrize("how", ["flipped", "cut", "empty", "of another release", "a folder"])
+    def test_one_that_is_damaged_is_as_good_as_none(self, saved, tmp_path, how):
+        expected = load(saved).fit()
+        file = saved / folder.MODEL
+        if how == "flipped":
+            data = bytearray(file.read_bytes())
+            for at in range(0, len(data), 97):
+                data[at] ^= 4
+            file.write_bytes(data)
+        elif how == "cut":
+            file.write_bytes(file.read_bytes()[:-100])
+        elif how == "empty":
+            file.write_bytes(b"")
+        elif how == "of another release":
+            other = release_of(NoisyResidual((), 100.0, 4.0), lineage=("elsewhere",))
+            other.fit()
+            save(other, tmp_path / "other")
+            shutil.copy(tmp_path / "other" / folder.MODEL, file)
+        else:
+            file.unlink()
+            file.mkdir()
+        assert load(saved).fitted is None
+        assert load(saved).fit().shares.tobytes() == expected.shares.tobytes()
+
+    def test_a_folder_that_cannot_be_written_to_is_no_hindrance(self, saved, monkeypatch):
+        def forbidden(*_args, **_options):
+            raise PermissionError
+
+        monkeypatch.setattr("residuum.store.model.mkstemp", forbidden)
+        load(saved).fit()
+        assert sorted(path.name for path in saved.iterdir()) == sorted(FILES)
+
+
+def test_units_come_back(tmp_path):
+    units = {
+        "age": Unit("integer", (0, 20, 40), last=99, without=(17,)),
+        "height": Unit("real", (0.5, 1.5), last=2.25),
+        "born": Unit("date", ("2000-01-01", "2001-01-01"), last="2001-12-31", form="%d.%m.%Y"),
+        "sex": Unit("category", missing=2),
+    }
+    domain = Domain({"age": 3, "height": 2, "born": 2, "sex": ["f", "m", "(missing)"], "city": 2}, units)
+    save(release_of(workload=Workload.all_kway(domain, 1)), tmp_path / "release")
+    assert load(tmp_path / "release").domain.units == (*units.values(), None)
+
+
+@pytest.mark.parametrize("unit", [1, {}, {"kind": "age"}, {"kind": "integer"}, {"kind": "boolean", "colour": 1},
+                                  {"kind": "real", "starts": [10**400], "last": 1}, {"kind": ["date"]}])  # fmt: skip
+def test_units_that_make_no_sense(saved, unit):
+    rewrite(saved, {"domain": [{"name": "age", "size": 3, "unit": unit}], "workload": [[[0], 1.0]]})
+    assert "makes no sense" in one_line(lambda: load(saved))
 
 
 class TestRoundTrip:

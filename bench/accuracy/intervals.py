@@ -9,7 +9,7 @@ from bench.job import DELTA
 from residuum import Release, Workload, aim, residual_planner
 from residuum.core.domain import Clique
 from residuum.data.counts import Counts
-from residuum.release import Estimate, Marginal
+from residuum.marginal import Estimate, Marginal
 
 TABLES = ("adult", "fair", "randhie")
 SEEDS = range(3)

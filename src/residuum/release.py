@@ -1,11 +1,10 @@
 """What leaves the curator for good: noisy residuals with their precisions, what they cost, and how they came about."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib import import_module
 from math import inf, nextafter
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,120 +13,29 @@ from residuum.core.domain import Clique, Domain
 from residuum.core.grem import Estimates, NoisyResidual
 from residuum.core.workload import Workload
 from residuum.core.zcdp import Spend
+from residuum.display import Bar
 from residuum.errors import ReleaseError
 from residuum.estimate import latent
-from residuum.estimate.intervals import REACH, model_stderr, noise_stderr
-from residuum.estimate.latent import Watch
+from residuum.estimate.intervals import best_stderr, model_stderr, noise_stderr
 from residuum.estimate.mixture import Mixture
-from residuum.estimate.nonnegative import to_integers, to_simplex
+from residuum.estimate.nonnegative import to_simplex
 from residuum.estimate.reference import total_of
-from residuum.estimate.rows import decode, draw
+from residuum.estimate.rows import batches
 from residuum.estimate.shrink import shrunk
+from residuum.marginal import Estimate, Marginal
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
     import pyarrow
 
-Estimate = Literal["best", "mle", "nonnegative", "latent"]
 
+class Shelf(Protocol):
+    """Where the latent classes of a release are kept once they are fitted, because that takes a while."""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Marginal:
-    """A released table of counts over some attributes."""
+    def take(self) -> Mixture | None:
+        """Those that were put there, if any."""
 
-    attributes: tuple[str, ...]
-    values: NDArray[np.float64]
-    """Estimated counts, with one axis per attribute, in the order asked for."""
-    noise_stderr: float
-    """The standard error that the noise gives each cell of the most likely estimate, if nothing is done about it."""
-    unmeasured: tuple[tuple[str, ...], ...]
-    """The components that nobody measured."""
-    labels: tuple[tuple[Hashable, ...] | None, ...] = field(repr=False)
-    """What the values of each attribute are called, or None where they only have codes, 0, 1, 2 and so on."""
-    estimate: Estimate = "mle"
-    """Which estimate the values are."""
-    stderr: NDArray[np.float64] | None = field(default=None, repr=False)
-    """The standard error of each cell, with all that is uncertain; None where that is not known."""
-
-    @property
-    def lower(self) -> NDArray[np.float64] | None:
-        """Where the 95% interval of each cell begins; None where its standard error is not known.
-
-        >>> Marginal(("sex",), np.array([8.0, 53.0]), 1.0, (), (("f", "m"),), "mle", np.full(2, 5.0)).lower.round(1)
-        array([-1.8, 43.2])
-        """
-        if self.stderr is None:
-            return None
-        lower = self.values - REACH * self.stderr
-        return lower if self.estimate == "mle" else np.maximum(lower, 0.0)
-
-    @property
-    def upper(self) -> NDArray[np.float64] | None:
-        """Where the 95% interval of each cell ends; None where its standard error is not known.
-
-        >>> Marginal(("sex",), np.array([8.0, 53.0]), 1.0, (), (("f", "m"),), "mle", np.full(2, 5.0)).upper.round(1)
-        array([17.8, 62.8])
-        """
-        return None if self.stderr is None else self.values + REACH * self.stderr
-
-    def to_integers(self) -> NDArray[np.int64]:
-        """Whole numbers from 0 near the values, which add up to the rounded total.
-
-        >>> Marginal(("sex",), np.array([48.4, 53.3]), 1.0, (), (("f", "m"),)).to_integers()
-        array([49, 53])
-        """
-        return to_integers(self.values)
-
-    def to_arrow(self) -> "pyarrow.Table":
-        """A row per cell: a column per attribute, `value`, `stderr`, and a 95% interval, `lower` to `upper`.
-
-        The last three are empty where they are not known. Labels of one kind keep their type, and those of several
-        kinds become text; None is an empty cell. Attributes keep their names: beside one called "value", the column of
-        values is `value_`, and so for the others.
-
-        >>> marginal = Marginal(("sex",), np.array([48.0, 53.0]), 1.0, (), (("f", "m"),))
-        >>> marginal.to_arrow().to_pydict()["sex"]
-        ['f', 'm']
-        """
-        pa = _library("pyarrow", "residuum")
-        codes = np.indices(self.values.shape).reshape(self.values.ndim, self.values.size)
-        columns: dict[str, Any] = {
-            name: _labelled(pa, labels, code)
-            for name, labels, code in zip(self.attributes, self.labels, codes, strict=True)
-        }
-        for name, numbers in {
-            "value": self.values,
-            "stderr": self.stderr,
-            "lower": self.lower,
-            "upper": self.upper,
-        }.items():
-            while name in columns:
-                name += "_"
-            columns[name] = (
-                pa.nulls(self.values.size, pa.float64()) if numbers is None else pa.array(numbers.reshape(-1))
-            )
-        return pa.table(columns)
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """The same as `to_arrow`, for pandas.
-
-        >>> marginal = Marginal(("sex",), np.array([48.0, 53.0]), 1.0, (), (("f", "m"),))
-        >>> marginal.to_pandas().set_index("sex").loc["m", "value"].item()
-        53.0
-        """
-        _library("pandas", "residuum[pandas]")
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> "polars.DataFrame":
-        """The same as `to_arrow`, for Polars.
-
-        >>> marginal = Marginal(("sex",), np.array([48.0, 53.0]), 1.0, (), (("f", "m"),))
-        >>> marginal.to_polars().shape
-        (2, 5)
-        """
-        frame: Any = _library("polars", "residuum[polars]").from_arrow(self.to_arrow())
-        return frame
+    def put(self, model: Mixture) -> None:
+        """Keep these."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +56,8 @@ class Release:
     """Fingerprints of the runs whose measurements are inside, so that none is counted twice."""
     schema: Mapping[str, Any] | None = field(default=None, repr=False)
     """How the table was read, as plain entries, where that is known."""
-    kept_model: Callable[[], Mixture | None] | None = field(default=None, repr=False)
-    """Where to look for a model that was fitted earlier."""
+    shelf: Shelf | None = field(default=None, repr=False)
+    """Where its latent classes are kept, beside memory."""
 
     @property
     def domain(self) -> Domain:
@@ -206,30 +114,72 @@ class Release:
         model = self.fit()
         if estimate == "latent":
             return model.marginal(gamma), model_stderr(model, gamma)
-        return to_simplex(shrunk(self.estimates, model, gamma), model.total), model_stderr(model, gamma)
+        values = to_simplex(shrunk(self.estimates, model, gamma), model.total)
+        return values, best_stderr(self.estimates, model, gamma)
 
-    def fit(self, watch: Watch | None = None) -> Mixture:
+    def fit(self, progress: bool | Callable[[float], None] | None = None) -> Mixture:
         """The latent classes of this release: fitted when first asked for, and kept. They cost no privacy.
 
-        `watch` is told the share of the fit that is done. The outcome is the same each time: what is random about the
-        fit is drawn with a seed made from the release.
+        The outcome is the same each time: what is random about it follows from the release. `progress` shows how far it
+        is, as in `residuum.aim`; a function is told the share that is done.
+
+        >>> from residuum import NoisyMarginal
+        >>> estimates = Estimates(Workload.all_kway(Domain({"sex": 2}), 1), [NoisyMarginal((0,), [48, 53], sigma2=1.0)])
+        >>> release = Release(estimates, 0.5, (), {"caveats": ()}, frozenset())
+        >>> release.fit() is release.fit()
+        True
         """
-        if "_model" not in self.__dict__:
-            seed = int.from_bytes(sha256("".join(sorted(self.lineage)).encode()).digest()[:8], "big")
-            self.__dict__["_model"] = (self.kept_model and self.kept_model()) or latent.fit(
-                self.estimates, seed=seed, watch=watch
-            )
+        if self.fitted is None:
+            self.__dict__["_model"] = self._fitted(progress)
+            if self.shelf:
+                self.shelf.put(self.__dict__["_model"])
         return self.__dict__["_model"]
+
+    @property
+    def fitted(self) -> Mixture | None:
+        """The latent classes, if they were fitted before.
+
+        >>> estimates = Estimates(Workload.all_kway(Domain({"sex": 2}), 1))
+        >>> Release(estimates, 0.5, (), {"caveats": ()}, frozenset()).fitted
+        """
+        if "_model" not in self.__dict__ and self.shelf and (model := self.shelf.take()):
+            self.__dict__["_model"] = model
+        return self.__dict__.get("_model")
+
+    def _fitted(self, progress: bool | Callable[[float], None] | None) -> Mixture:
+        seed = int.from_bytes(sha256("".join(sorted(self.lineage)).encode()).digest()[:8], "big")
+        if callable(progress):
+            return latent.fit(self.estimates, seed=seed, watch=progress)
+        with Bar("Latent classes", progress) as bar:
+            return latent.fit(self.estimates, seed=seed, watch=lambda share: bar.tell(share, "fitted"))
 
     def sample(self, n: int | None = None, *, seed: int | None = None) -> "pyarrow.Table":
         """Synthetic rows in the original labels and units, drawn from the latent classes; as many as the noisy total.
 
         Numbers are drawn evenly inside their bins. A seed makes the rows repeatable; they cost no privacy either way.
+
+        >>> from residuum import NoisyMarginal
+        >>> domain = Domain({"sex": ["f", "m"]})
+        >>> estimates = Estimates(Workload.all_kway(domain, 1), [NoisyMarginal((0,), [30, 70], sigma2=1.0)])
+        >>> rows = Release(estimates, 0.5, (), {"caveats": ()}, frozenset()).sample(1000, seed=0)
+        >>> round(rows.to_pydict()["sex"].count("f"), -2)
+        300
+        """
+        import pyarrow as pa
+
+        return pa.concat_tables(self.sample_batches(n, seed=seed))
+
+    def sample_batches(self, n: int | None = None, *, seed: int | None = None) -> "Iterator[pyarrow.Table]":
+        """The rows of `sample`, about a million at a time, so that any number of them can be written to a file.
+
+        >>> estimates = Estimates(Workload.all_kway(Domain({"sex": 2}), 1))
+        >>> batches = Release(estimates, 0.5, (), {"caveats": ()}, frozenset()).sample_batches(3_000_000, seed=0)
+        >>> [table.num_rows for table in batches]
+        [1048576, 1048576, 902848]
         """
         model = self.fit()
-        rng = np.random.default_rng(seed)
         rows = round(model.total) if n is None else n
-        return decode(draw(model, rows, rng), self.domain, rng)
+        return batches(model, self.domain, rows, np.random.default_rng(seed))
 
     def noise(self, attributes: Iterable[str | int] | str | int) -> tuple[float, tuple[tuple[str, ...], ...]]:
         """The `noise_stderr` of a marginal and its components that are `unmeasured`, without its values."""
@@ -284,23 +234,3 @@ def fingerprint(estimates: Estimates) -> str:
             digest.update(repr((tau, estimates.precision(tau))).encode())
             digest.update(estimates.residual(tau).tobytes())
     return digest.hexdigest()[:16]
-
-
-def _library(name: str, requirement: str) -> Any:
-    """A library that only those need who ask for its tables."""
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ReleaseError(f"This needs {name}, which is not installed. Run: pip install '{requirement}'") from None
-
-
-def _labelled(pa: Any, labels: Sequence[Any] | None, codes: NDArray[np.intp]) -> Any:
-    """An Arrow column of labels, or of the codes where there are none."""
-    if labels is None:
-        return pa.array(codes)
-    try:
-        names = pa.array(labels)
-    except (pa.ArrowException, OverflowError, TypeError):
-        texts = [None if label is None else str(label) for label in labels]
-        names = pa.array(texts if len(set(texts)) == len(texts) else [repr(label) for label in labels])
-    return names.take(pa.array(codes))

@@ -98,7 +98,7 @@ def test_long_tables_are_cut_and_say_so(release):
 
 
 def test_a_query_in_each_format(release, tmp_path):
-    values = residuum.load(release).marginal(["sex"], "mle").values
+    values = residuum.load(release).marginal(["sex"]).values
     rows = list(csv.DictReader(io.StringIO(run("query", release, "sex", "--format", "csv").stdout)))
     assert [float(row["value"]) for row in rows] == values.tolist()
     content = json.loads(run("query", release, "sex", "--format", "json").stdout)
@@ -111,15 +111,20 @@ def test_a_query_in_each_format(release, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["sex.parquet"]
 
 
-def test_no_interval_where_something_was_never_measured(place, tmp_path):
+def test_what_was_never_measured_is_said_and_has_no_interval_from_noise(place, tmp_path):
     options = ("--rho", "1e-9", "--workload", "3", "--seed", "1", "-o", tmp_path / "r")
     assert run("release", place.people, "--schema", place.schema, *options).exit_code == 0
     release = residuum.load(tmp_path / "r")
     lacking = next(gamma for gamma in release.workload.closure if release.noise(gamma)[1])
     names = release.domain.name(lacking)
     rows = list(csv.DictReader(io.StringIO(run("query", tmp_path / "r", *names, "--format", "csv").stdout)))
-    assert {row["lower"] for row in rows} == {""}
-    assert "Never measured" in run("query", tmp_path / "r", *names).stdout
+    assert "" not in {row["lower"] for row in rows}  # what latent classes leave open is known
+    assert "Never measured and estimated from what was" in run("query", tmp_path / "r", *names).stdout
+    raw = run("query", tmp_path / "r", *names, "--estimate", "mle", "--format", "csv").stdout
+    assert {row["lower"] for row in csv.DictReader(io.StringIO(raw))} == {""}
+    text = run("query", tmp_path / "r", *names, "--estimate", "mle").stdout
+    assert "Never measured and taken as zero" in text
+    assert "have no intervals" in text
 
 
 def test_an_export_has_an_index(release, tmp_path):
@@ -225,7 +230,7 @@ def test_a_run_that_is_stopped_can_go_on(tmp_path, number):
     folder, ledger = tmp_path / "run", tmp_path / "budget"
     run("ledger", "create", ledger, "--rho", "1")
     command = [RESIDUUM, "release", tmp_path / "tour/people.csv", "--schema", tmp_path / "tour/schema.yaml"]
-    options = ["--rho", "0.5", "--workload", "4", "--ledger", ledger, "-o", folder]
+    options = ["--rho", "0.5", "--workload", "4", "--mechanism", "residual-planner", "--ledger", ledger, "-o", folder]
     process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     started = time.monotonic()
     journal = folder / "journal"
@@ -274,3 +279,60 @@ def test_the_demo_writes_files_and_overwrites_none(tmp_path):
 
 def test_no_colours_where_there_is_no_terminal(release):
     assert "\x1b" not in run("info", release).stdout + run("query", release, "sex").stdout
+
+
+def test_estimates_by_name(release):
+    opened = residuum.load(release)
+    for estimate in ("best", "mle", "nonnegative", "latent"):
+        content = json.loads(run("query", release, "sex", "age", "--estimate", estimate, "--format", "json").stdout)
+        assert content["estimate"] == estimate
+        expected = opened.marginal(["sex", "age"], estimate).values.reshape(-1)
+        assert [row["value"] for row in content["rows"]] == expected.tolist()
+    people.refused("query", release, "sex", "--estimate", "truth", says="'truth' is not one of")
+
+
+def test_whole_counts_add_up_to_the_noisy_total(release, tmp_path):
+    total = round(residuum.load(release).fit().total)
+    options = ("--workload", "2", "--format", "csv", "--estimate", "latent", "--integers")
+    assert run("export", release, "-o", tmp_path / "out", *options).exit_code == 0
+    index = list(csv.DictReader(io.StringIO((tmp_path / "out/index.csv").read_text())))
+    assert [row["estimate"] for row in index] == ["latent"] * 3
+    for row in index:
+        text = (tmp_path / "out" / row["file"]).read_text()
+        counts = [int(line["value"]) for line in csv.DictReader(io.StringIO(text))]
+        assert min(counts) >= 0
+        assert sum(counts) == total
+
+
+def test_what_was_fitted_once_is_kept(release):
+    run("query", release, "sex")
+    before = (release / "model.arrow").stat().st_mtime_ns
+    run("query", release, "age")
+    assert (release / "model.arrow").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
+def test_synthetic_rows_can_be_read_by_the_schema_of_the_table(place, release, tmp_path, ending):
+    file = tmp_path / f"rows.{ending}"
+    result = run("sample", release, "-n", "500", "-o", file, "--seed", "1")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "500 synthetic rows of 3 columns" in result.stdout
+    lines = file.rename(tmp_path / "rows.jsonl") if ending == "json" else file
+    table = residuum.read(str(lines), Schema.from_dict(Schema.load(place.schema).to_dict() | {"leave_out": []}))
+    assert table.columns.shape == (3, 500)
+    people.refused("sample", release, "-o", lines, says="")
+
+
+def test_as_many_synthetic_rows_as_the_noisy_total(release):
+    lines = run("sample", release).stdout.splitlines()
+    assert len(lines) - 1 == round(residuum.load(release).fit().total)
+    assert lines[0] == '"sex","age","pet"'
+    assert run("sample", release, "-n", "0").stdout.splitlines() == lines[:1]
+
+
+def test_synthetic_rows_that_cannot_be_had(release, tmp_path):
+    people.refused("sample", release, "-n", "-1", says="greater than or equal to 0")
+    people.refused("sample", release, "-n", str(2**40), says="Expected a number of rows from 0")
+    people.refused("sample", release, "-o", tmp_path / "rows.txt", says="--format")
+    people.refused("sample", tmp_path / "nowhere", says="there is no such folder")
+    assert os.listdir(tmp_path) == []

@@ -86,7 +86,7 @@ def test_axes_come_in_the_order_asked_for(release):
 @pytest.mark.parametrize(("width", "across"), [(80, True), (55, False)])
 def test_two_attributes_make_a_cross_table_where_there_is_room(release, width, across):
     marginal = release.marginal(("age", "marital"), "mle")
-    marginal = replace(marginal, values=marginal.values + 4_000, noise_stderr=62.0)
+    marginal = replace(marginal, values=marginal.values + 4_000, stderr=np.full(marginal.values.shape, 62.0))
     lines = printed(lambda console: one(console, marginal), width=width).splitlines()
     assert sum("±" in line for line in lines) == (7 if across else 28)
     assert max(map(len, lines)) <= width
@@ -97,10 +97,13 @@ def test_what_was_never_measured_is_said(release):
     marginal = release.marginal(("age", "marital"), "mle")
     assert not marginal.unmeasured
     assert "Never measured" not in printed(lambda console: one(console, marginal))
-    lacking = replace(marginal, unmeasured=((), ("age", "marital")))
+    lacking = replace(marginal, unmeasured=((), ("age", "marital")), stderr=None)
     text = printed(lambda console: one(console, lacking))
     assert "Never measured and taken as zero: total, age × marital." in text
-    assert "noise only" in text
+    assert "they have no intervals" in text
+    assert "±" not in text
+    best = replace(release.marginal(("age", "marital")), unmeasured=((),))
+    assert "Never measured and estimated from what was: total." in printed(lambda console: one(console, best))
 
 
 def test_true_error_is_the_average_over_the_marginals(release):
@@ -109,7 +112,7 @@ def test_true_error_is_the_average_over_the_marginals(release):
     for gamma in release.workload.targets:
         true = np.zeros(table.domain.shape(gamma))
         np.add.at(true, tuple(table.columns[list(gamma)]), 1)
-        errors.append(np.abs(release.marginal(gamma, "mle").values - true).sum() / 2_000)
+        errors.append(np.abs(release.marginal(gamma).values - true).sum() / 2_000)
     assert demo.true_error(release, table) == pytest.approx(np.mean(errors), abs=1e-12)
 
 

@@ -250,3 +250,68 @@ def test_following_the_truth_of_more_than_a_million_rows_in_32_bits(monkeypatch)
     kept = Differences(table_of(np.zeros((rows, 4), dtype=np.uint8)), WORKLOAD, sigma=10.0)
     kept.follow([((), np.array(float(rows)))])
     assert distances(kept)[0] == 0.0
+
+
+class TestCompare:
+    """Estimates that come from wherever they may, in place of steps."""
+
+    @pytest.mark.usefixtures("form")
+    def test_the_distance_is_that_of_the_rounded_estimate(self):
+        rng = np.random.default_rng(6)
+        codes = random_codes(rng, 300)
+        kept = Differences(table_of(codes), WORKLOAD, sigma=10.0)
+        for _ in range(2):  # the later estimate counts, whatever was there before
+            for k, gamma in enumerate(WORKLOAD.closure):
+                before, unit = distances(kept), 2 ** int(kept._bits[k])
+                mu_hat = rng.normal(10.0, 30.0, size=DOMAIN.shape(gamma))
+                assert kept.compare(gamma, mu_hat) == k
+                units = np.abs(truth(codes, gamma) * unit - np.rint(mu_hat * unit).astype(np.int64)).sum()
+                assert kept.norms[k] == units
+                np.testing.assert_array_equal(np.delete(distances(kept), k), np.delete(before, k))
+
+    @pytest.mark.usefixtures("form")
+    def test_comparing_with_the_truth_leaves_no_distance_and_the_true_marginals_stay_known(self):
+        codes = random_codes(np.random.default_rng(7), 300)
+        kept = Differences(table_of(codes), WORKLOAD, sigma=10.0)
+        for gamma in WORKLOAD.closure:
+            kept.compare(gamma, truth(codes, gamma).astype(np.float64))
+        assert (kept.norms == 0).all()
+        for gamma in WORKLOAD.closure:
+            np.testing.assert_array_equal(kept.marginal(gamma), truth(codes, gamma))
+
+    @settings(max_examples=60)
+    @given(
+        st.integers(0, 2**32),
+        st.integers(0, 60),
+        st.sampled_from([1.0, 1e4, 1e7, 1e15, 1e300]),
+        st.booleans(),
+        st.booleans(),
+    )
+    def test_a_row_changes_each_distance_by_at_most_what_it_moves(self, seed, rows, scale, wide, replaced):
+        before, differences._WIDE_CELLS = differences._WIDE_CELLS, 1 << 28 if wide else 0
+        try:
+            rng = np.random.default_rng(seed)
+            codes = random_codes(rng, rows + 2)
+            tables = (codes[:-1], np.delete(codes, -2, axis=0)) if replaced else (codes[:-1], codes)
+            one, two = (Differences(table_of(some), WORKLOAD, sigma=10.0) for some in tables)
+        finally:
+            differences._WIDE_CELLS = before
+        for gamma in WORKLOAD.closure:
+            mu_hat = rng.normal(size=DOMAIN.shape(gamma)) * scale
+            one.compare(gamma, mu_hat)
+            two.compare(gamma, mu_hat)
+        assert (np.abs(two.norms - one.norms) <= (2 if replaced else 1) << one._bits).all()  # exactly: not a unit more
+        assert (one.norms >= 0).all()
+
+    @pytest.mark.parametrize("people", [2**20, 12_000_000, 2**24 - 1])
+    def test_as_many_people_in_a_cell_as_32_bits_have_room_for(self, people, monkeypatch):
+        monkeypatch.setattr(differences, "_WIDE_CELLS", 0)
+        marginals = {gamma: np.zeros(DOMAIN.shape(gamma), dtype=np.int64) for gamma in Layout(WORKLOAD).maximal}
+        for mu in marginals.values():
+            mu.flat[0] = people
+        kept = Differences(Counts.from_marginals(WORKLOAD, marginals), WORKLOAD, sigma=10.0)
+        for gamma in WORKLOAD.closure:
+            kept.compare(gamma, kept.marginal(gamma).astype(np.float64))
+            assert distances(kept)[WORKLOAD.closure.index(gamma)] == 0
+            kept.compare(gamma, np.full(DOMAIN.shape(gamma), -1e300))  # as far away as can be: no wrapping around
+            assert distances(kept)[WORKLOAD.closure.index(gamma)] >= people

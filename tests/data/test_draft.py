@@ -112,6 +112,13 @@ def test_nothing_to_draft_from(tmp_path):
         draft(tmp_path / "x.csv")
 
 
+def test_one_number_in_two_spellings_is_one_value():
+    frame = pl.DataFrame({"kept": ["a", "b"], "whole": ["0", "00"], "broken": ["0.10", "0.1"]})
+    schema = Schema.parse(draft(frame))
+    assert list(schema.columns) == ["kept"]
+    assert set(schema.leave_out) == {"whole", "broken"}
+
+
 CELLS = (
     st.none() | st.text(max_size=4) | st.sampled_from(["1", "2.5", "-1e300", "nan", "2020-01-01", "yes", "no", "0001"])
 )

@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import residuum
-from residuum import Domain, ReleaseError, ResiduumError, Table, Workload, WorkloadError, residual_planner
+from residuum import Domain, ReleaseError, ResiduumError, Table, Workload, WorkloadError, display, residual_planner
 from residuum.core.workload import subsets
 from residuum.core.zcdp import per_row, rho_of
 from residuum.data import differences
 from residuum.data.counts import Counts
 from residuum.kernels import threads
-from residuum.mechanism import progress
 from residuum.release import measurements
 
 aim = partial(residuum.aim, reference="none")
@@ -331,7 +330,7 @@ def test_counts_in_place_of_a_table(wide_cells, monkeypatch):
 class TestProgress:
     def test_a_function_is_told(self, monkeypatch):
         hours = iter(range(10_000))
-        monkeypatch.setattr(progress.time, "monotonic", lambda: next(hours))
+        monkeypatch.setattr(display.time, "monotonic", lambda: next(hours))
         reports = []
         release = aim(TABLE, WORKLOAD, rho=0.1, seed=1, progress=reports.append)
         spent = [report.spent for report in reports]
@@ -342,7 +341,7 @@ class TestProgress:
         assert chosen <= {DOMAIN.name(gamma) for gamma in WORKLOAD.closure[1:]}
 
     def test_the_last_report_always_comes(self, monkeypatch):
-        monkeypatch.setattr(progress.time, "monotonic", lambda: 100.0)  # all within a tenth of a second
+        monkeypatch.setattr(display.time, "monotonic", lambda: 100.0)  # all within a tenth of a second
         reports = []
         aim(TABLE, WORKLOAD, rho=0.1, seed=1, progress=reports.append)
         assert reports[-1].spent > 1 - 1e-8
@@ -364,40 +363,39 @@ class TestProgress:
     def test_first_the_counting_is_shown_and_then_the_budget(self, mechanism, monkeypatch):
         shown = []
 
-        class Display:
+        class Bars:
             def start(self):
                 pass
 
             def stop(self):
                 pass
 
-            def add_task(self, *_, **fields):
-                shown.append(fields)
+            def add_task(self, *_, **__):
+                return 0
 
-            def reset(self, _, **fields):
-                shown.append(fields)
+            def reset(self, _):
+                shown.append([])
 
             def update(self, _, **fields):
-                shown.append(fields)
+                shown[-1].append(fields)
 
         hours = iter(range(10_000))
-        monkeypatch.setattr(progress.time, "monotonic", lambda: next(hours))
-        monkeypatch.setattr(progress, "_display", lambda _: Display())
+        monkeypatch.setattr(display.time, "monotonic", lambda: next(hours))
+        monkeypatch.setattr(display, "_bars", lambda _: Bars())
         mechanism(TABLE, WORKLOAD, rho=0.1, seed=1, progress=True)
-        first, turn = (k for k, fields in enumerate(shown) if "of" in fields)
-        counting, spending = shown[first + 1 : turn], shown[turn + 1 :]
-        assert (shown[first]["of"], shown[turn]["of"]) == ("counted", "of the budget")
-        assert all(set(fields) == {"completed"} for fields in counting)  # a share, and nothing else about the table
+        counting, spending = shown
+        assert {fields["of"] for fields in counting} == {"counted"}
+        assert {fields["details"] for fields in counting} == {""}  # a share, and nothing else about the table
+        assert {fields["of"] for fields in spending} == {"of the budget"}
         for phase in (counting, spending):
             shares = [fields["completed"] for fields in phase]
             assert len(shares) > 3
             assert shares == sorted(shares)
             assert 1 - 1e-8 <= shares[-1] <= 1
-        assert spending[-1]["rounds"].endswith(" rounds")
-        assert spending[-1]["measured"]
+        assert " rounds " in spending[-1]["details"]
 
     def test_an_interrupt_ends_the_display_and_reaches_the_caller(self, monkeypatch):
-        class Display:
+        class Bars:
             running = False
 
             def start(self):
@@ -409,12 +407,15 @@ class TestProgress:
             def add_task(self, *_, **__):
                 return 0
 
+            def reset(self, _):
+                pass
+
             def update(self, *_, **__):
                 assert self.running
                 raise KeyboardInterrupt
 
-        display = Display()
-        monkeypatch.setattr(progress, "_display", lambda _: display)
+        bars = Bars()
+        monkeypatch.setattr(display, "_bars", lambda _: bars)
         with pytest.raises(KeyboardInterrupt):
             aim(TABLE, WORKLOAD, rho=0.1, seed=1, progress=True)
-        assert not display.running
+        assert not bars.running

@@ -7,7 +7,6 @@ import pytest
 from residuum import (
     BudgetExceeded,
     Domain,
-    Estimates,
     NoisyMarginal,
     NoisyResidual,
     Table,
@@ -17,10 +16,8 @@ from residuum import (
 )
 from residuum.core.neighbours import ADD_REMOVE, Neighbours
 from residuum.core.residuals import decompose
-from residuum.core.workload import subsets
 from residuum.data.counts import Counts
 from residuum.data.differences import Differences
-from residuum.mechanism.allocation import initial, optimal
 from residuum.mechanism.curator import PUBLIC, AdaptiveCurator, Curator
 from residuum.privacy.ledger import Ledger
 from residuum.privacy.simulator import Simulator
@@ -132,6 +129,19 @@ def test_the_selection_follows_the_estimates():
     assert curator.select(1e-9, 1e-12) in WORKLOAD.closure[1:]
 
 
+def test_the_selection_compares_with_whatever_it_is_told():
+    ledger = Ledger(1e9)
+    curator = AdaptiveCurator(Differences(TABLE, WORKLOAD, 10.0), ledger, Simulator(3))
+    truth = {gamma: Counts(TABLE, WORKLOAD).marginal(gamma).astype(float) for gamma in WORKLOAD.closure}
+    for off in WORKLOAD.closure[1:]:
+        estimates = {gamma: mu + 5.0 * (gamma == off) for gamma, mu in truth.items()}
+        curator.compare(iter(estimates.items()))
+        assert curator.select(1e3, 1e-12) == off
+        curator.compare([(off, truth[off]), ((0, 2), truth[0, 2] - 5.0)])
+        assert curator.select(1e3, 1e-12) == (0, 2)
+    assert {spend.mechanism for spend in ledger.spends} == {"exponential"}  # to compare costs nothing
+
+
 def test_measured_residuals_have_the_variance_they_say():
     tau, sigma2 = (0, 2), 5.0
     truth = decompose(Counts(TABLE, WORKLOAD).marginal(tau), tau, tau)
@@ -139,31 +149,6 @@ def test_measured_residuals_have_the_variance_they_say():
     errors = np.array([(curator.measure({tau: sigma2})[0].values - truth).ravel() for _ in range(3000)])
     covariance = np.kron(np.eye(2) + 1, np.eye(3) + 1) * sigma2  # V for sizes 3 and 4
     np.testing.assert_allclose(errors.T @ errors / len(errors), covariance, atol=0.1 * covariance.max())
-
-
-def test_initial_measurements_are_those_of_the_one_way_marginals():
-    """Paper: Alg. 6. Merging the measurements of the total changes neither what is known nor what it costs."""
-    sigma2 = 8.0
-    separate = Estimates(WORKLOAD)
-    for i in range(3):
-        separate.absorb(NoisyMarginal((i,), np.zeros(DOMAIN.sizes[i]), sigma2))
-    merged = initial(WORKLOAD, sigma2)
-    assert {tau: 1 / variance for tau, variance in merged.items()} == pytest.approx(
-        {tau: separate.precision(tau) for tau in [(), (0,), (1,), (2,)]}
-    )
-    ledger = Ledger(1e3)
-    Curator(Counts(TABLE, WORKLOAD), ledger, Simulator(0)).measure(merged)
-    assert ledger.spent == pytest.approx(3 / (2 * sigma2))
-
-
-def test_optimal_costs_what_the_marginal_would():
-    estimates = Estimates(WORKLOAD, [NoisyResidual((), 100.0, 0.5), NoisyResidual((0,), [1.0, 2.0], 3.0)])
-    for gamma in WORKLOAD.closure:
-        variances = optimal(estimates, gamma, 1 / 7.0, 1e-3)
-        assert set(variances) <= set(subsets(gamma))
-        p = {tau: prod((n - 1) / n for n in DOMAIN.shape(tau)) for tau in variances}
-        assert sum(p[tau] / sigma2 for tau, sigma2 in variances.items()) == pytest.approx(1 / 7.0)
-    assert () not in optimal(estimates, (0, 1), 1e-4, 1e-3)  # known well enough already
 
 
 class TestReplacement:
@@ -186,14 +171,6 @@ class TestReplacement:
         assert ledger.spent_units == exact(1e3, [(2, 7.0), (2 * Fraction(3, 4), 11.0)])
         curator.measure_marginal((0, 1), 3.0)
         assert ledger.spends[-1].units == exact(1e3, [(2, 3.0)])
-
-    def test_optimal_leaves_the_total_out_and_costs_what_the_marginal_would(self):
-        estimates = Estimates(WORKLOAD)
-        for gamma in WORKLOAD.closure[1:]:
-            variances = optimal(estimates, gamma, 2 / 7.0, 1e-3, REPLACE)
-            assert () not in variances
-            cost = sum(REPLACE.cost(DOMAIN.shape(tau)) / sigma2 for tau, sigma2 in variances.items())
-            assert cost == pytest.approx(2 / 7.0)
 
 
 def test_what_is_released_of_a_residual_has_its_sensitivity():

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from residuum.errors import ReleaseError, ResiduumError
+from residuum.marginal import Estimate
 from residuum.store.folder import JOURNAL, MANIFEST, reason
 
 Epsilon = Annotated[float | None, typer.Option(help="The privacy budget per person, together with --delta.")]
@@ -19,6 +20,15 @@ Delta = Annotated[float | None, typer.Option(help="The chance beside epsilon; we
 Rho = Annotated[float | None, typer.Option(help="The budget in zero-concentrated privacy, in place of both.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.", show_default=False)]
+EstimateOption = Annotated[
+    Estimate,
+    typer.Option(
+        "--estimate",
+        help="best: least error; latent: agrees across marginals, as synthetic rows do; nonnegative: the measurements "
+        "without negative counts; mle: the measurements as they are, unbiased where all was measured.",
+    ),
+]
+Integers = Annotated[bool, typer.Option("--integers", help="Whole counts from 0 that add up to the noisy total.")]
 
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]

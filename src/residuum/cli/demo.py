@@ -20,6 +20,9 @@ ORDER = 3
 SHOWN = (("education",), ("age", "marital"), ("income", "housing"))
 """What to print of the release; the age and marital status of the sample are strongly tied."""
 
+_COLUMNS = 5
+"""How many columns of a synthetic row fit on the page."""
+
 app = new_app()
 
 
@@ -66,15 +69,17 @@ def show(console: Console | None = None, *, epsilon: float = 1.0, rows: int = 50
     started = perf_counter()
     release = aim(table, workload, epsilon=epsilon, delta=DELTA)
     seconds = perf_counter() - started
+    release.fit()
+    fitted = perf_counter() - started - seconds
     marginals = [release.marginal(attributes) for attributes in SHOWN]
-    incomplete = sum(bool(release.noise(gamma)[1]) for gamma in workload.targets)
     error = true_error(release, table)
 
     page.head("What was released")
     page.text(
         f"All {len(workload.targets):,} marginals over {ORDER} of the {len(table.domain)} attributes, "
         f"{workload.cells:,} counts, and every marginal below them. "
-        f"{release.provenance['mechanism']} took {release.provenance['rounds']:,} rounds and {seconds:.2f} seconds."
+        f"{release.provenance['mechanism']} took {release.provenance['rounds']:,} rounds and {seconds:.2f} seconds, "
+        f"and fitting latent classes to that {fitted:.1f}."
     )
     page.head("Guarantee, for each person")
     page.text(f"epsilon = {epsilon:g}, delta = {DELTA:g} (rho = {release.rho:.4g})", style="bold")
@@ -86,16 +91,14 @@ def show(console: Console | None = None, *, epsilon: float = 1.0, rows: int = 50
         page.text(f"Caveat: {caveat}.", style="yellow")
     page.head("Some of it")
     page.text(
-        "Behind each count stands the 95% interval of its noise, which moves one count in twenty by more. "
-        "A count may fall below zero: cutting it off there would bias the sums."
+        "Behind each count stands its 95% interval: one count in twenty is further from the truth, or fewer. What was "
+        "never measured is estimated from what was, by latent classes fitted to the release."
     )
     for marginal in marginals:
         page.marginal(marginal)
-    if incomplete:
-        page.text(
-            f"\n{incomplete} of the {len(workload.targets)} marginals have a component that was never measured. "
-            "There the interval covers the noise only, not what is missing."
-        )
+    page.text("\nThree rows drawn from it, of people who do not exist:")
+    drawn = release.sample(3).select(range(_COLUMNS))
+    page.grid(drawn.column_names, [[*map(str, row.values())] for row in drawn.to_pylist()], left=_COLUMNS)
     page.head("What only made-up people can tell")
     page.text(
         f"The true average L1 error is {error:.3f}: what a marginal's counts are off by, added up and divided by "

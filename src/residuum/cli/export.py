@@ -4,18 +4,18 @@ import csv
 import os
 import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Annotated
 
 import typer
 
-from residuum import Release, load
-from residuum.cli.common import Folder, new_app, shown_path
+from residuum import Marginal, Release, load
+from residuum.cli.common import EstimateOption, Folder, Integers, new_app, shown_path
 from residuum.cli.page import counted
 from residuum.cli.tables import Format, save
 from residuum.cli.workload import chosen
-from residuum.core.domain import Clique
 from residuum.errors import ReleaseError
 from residuum.store.folder import reason
 
@@ -33,16 +33,19 @@ def export(
         typer.Option(metavar="K|FILE", help="Which marginals, as in residuum release. [default: those asked for]"),
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="The format of the files.")] = "parquet",
+    estimate: EstimateOption = "best",
+    integers: Integers = False,
 ) -> None:
     """Write the marginals of a release to files, one for each, and an index of them.
 
-    index.csv says for each file its columns, the standard error of a count and what was never measured.
+    index.csv says for each file its columns, the standard error of the noise and what was never measured. Files of
+    --estimate latent agree about what they share, and those of mle do.
 
     \b
     Examples:
       residuum export people-release -o tables
       residuum export people-release -o singles --workload 1 --format csv
-      residuum export people-release -o some --workload cliques.yaml
+      residuum export people-release -o some --workload cliques.yaml --estimate latent --integers
     """
     release = load(folder)
     cliques = release.workload.targets if workload is None else chosen(workload, release.domain).targets
@@ -53,7 +56,8 @@ def export(
     try:
         place = Path(mkdtemp(prefix=".unfinished-", dir=output.parent))
         try:
-            _write(release, cliques, form, place)
+            marginals = (release.marginal(gamma, estimate) for gamma in cliques)
+            _write(release, (marginal.to_integers() if integers else marginal for marginal in marginals), form, place)
             place.rename(output)
         finally:
             shutil.rmtree(place, ignore_errors=True)
@@ -62,20 +66,20 @@ def export(
     typer.echo(f"Wrote {counted(len(cliques), 'marginal')} to {shown_path(output)}; {INDEX} lists them.")
 
 
-def _write(release: Release, cliques: tuple[Clique, ...], form: Format, place: Path) -> None:
+def _write(release: Release, marginals: Iterable[Marginal], form: Format, place: Path) -> None:
     taken = {INDEX}
     with (place / INDEX).open("w", encoding="utf-8", newline="") as index:
         writer = csv.writer(index, lineterminator="\n")
-        writer.writerow(["file", "columns", "cells", "noise_stderr", "unmeasured", "caveats"])
-        for gamma in cliques:
-            marginal = release.marginal(gamma)
+        writer.writerow(["file", "columns", "cells", "estimate", "noise_stderr", "unmeasured", "caveats"])
+        for marginal in marginals:
             name = _file(marginal.attributes, form, taken)
             with (place / name).open("xb") as file:
                 save(marginal, release, form, file)
             unmeasured = "; ".join(" x ".join(part) or "total" for part in marginal.unmeasured)
             caveats = "; ".join(map(str, release.provenance["caveats"]))
             columns = " x ".join(marginal.attributes)
-            writer.writerow([name, columns, marginal.values.size, repr(marginal.noise_stderr), unmeasured, caveats])
+            what = [name, columns, marginal.values.size, marginal.estimate]
+            writer.writerow([*what, repr(marginal.noise_stderr), unmeasured, caveats])
 
 
 def _file(attributes: tuple[str, ...], form: Format, taken: set[str]) -> str:

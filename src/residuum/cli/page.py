@@ -10,7 +10,8 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from residuum.release import Marginal
+from residuum.estimate.intervals import REACH
+from residuum.marginal import Marginal
 
 _MOST_ACROSS = 20
 """A second attribute with more values than this goes down the page and not across it, however wide that is."""
@@ -71,19 +72,19 @@ class Page:
         return f" {self.times} ".join(map(plain, names)) or "total"
 
     def marginal(self, marginal: Marginal, most: int | None = None) -> None:
-        """A marginal, each count with the 95% interval of its noise; `most` rows of it at most."""
-        half, values = 1.96 * marginal.noise_stderr, marginal.values
+        """A marginal, each count with its 95% interval where that is known; `most` rows of it at most."""
         labels = [
             [plain(str(label)) for label in (range(size) if names is None else names)]
-            for names, size in zip(marginal.labels, values.shape, strict=True)
+            for names, size in zip(marginal.labels, marginal.values.shape, strict=True)
         ]
-        bars = (f"{number(count, half)} {self.within} {number(half, half)}" for count in values.reshape(-1))
-        across = self._across(marginal, labels, half)
+        bars = self._bars(marginal)
+        across = self._across(marginal, labels, bars)
         if across:
             heads, left, count = [self.clique(marginal.attributes), *labels[1]], 1, len(labels[0])
-            rows = ([label, *islice(bars, len(labels[1]))] for label in labels[0])
+            each = iter(bars)
+            rows = ([label, *islice(each, len(labels[1]))] for label in labels[0])
         else:
-            heads, left, count = [*marginal.attributes, "people"], len(labels), values.size
+            heads, left, count = [*marginal.attributes, "people"], len(labels), marginal.values.size
             rows = ([*cell, bar] for cell, bar in zip(product(*labels), bars, strict=True))
         self.grid(heads, islice(rows, most), left=left)
         if most is not None and count > most:
@@ -92,16 +93,26 @@ class Page:
             )
         if marginal.unmeasured:
             parts = ", ".join(map(self.clique, marginal.unmeasured))
-            self.text(
-                f"Never measured and taken as zero: {parts}. The interval covers the noise only, not this.", "yellow"
+            how = {"mle": "taken as zero", "nonnegative": "taken as zero"}.get(
+                marginal.estimate, "estimated from what was"
             )
+            self.text(f"Never measured and {how}: {parts}.", "yellow")
+        if marginal.stderr is None:
+            self.text("How far these counts may be off is not known, so they have no intervals.", "yellow")
 
-    def _across(self, marginal: Marginal, labels: Sequence[Sequence[str]], half: float) -> bool:
+    def _bars(self, marginal: Marginal) -> list[str]:
+        """The counts with the reach of their intervals to either side."""
+        if marginal.stderr is None:
+            return [number(count, marginal.noise_stderr) for count in marginal.values.reshape(-1).tolist()]
+        halves = (REACH * marginal.stderr).reshape(-1).tolist()
+        widest, pairs = max(halves), zip(marginal.values.reshape(-1).tolist(), halves, strict=True)
+        return [f"{number(count, widest)} {self.within} {number(half, widest)}" for count, half in pairs]
+
+    def _across(self, marginal: Marginal, labels: Sequence[Sequence[str]], bars: Sequence[str]) -> bool:
         """Whether the second of two attributes fits across the page."""
         if len(labels) != 2 or len(labels[1]) > _MOST_ACROSS:
             return False
-        longest = max(len(number(end, half)) for end in (marginal.values.min(), marginal.values.max()))
-        bar = longest + len(f" {self.within} ") + len(number(half, half))
+        bar = max(map(len, bars))
         first = max(map(len, [self.clique(marginal.attributes), *labels[0]]))
         return first + sum(3 + max(bar, len(label)) for label in labels[1]) + 2 <= self._console.width
 

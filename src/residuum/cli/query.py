@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from residuum import load
-from residuum.cli.common import Folder, Force, new_app, written
+from residuum.cli.common import EstimateOption, Folder, Force, Integers, new_app, written
 from residuum.cli.page import Page
 from residuum.cli.tables import Format, by_ending, save, to_stdout
 
@@ -28,21 +28,26 @@ def query(
         typer.Option("-o", "--output", metavar="FILE", help="Write to a file; its ending tells the format."),
     ] = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows to show at most; 0 for all.")] = 40,
+    estimate: EstimateOption = "best",
+    integers: Integers = False,
     force: Force = False,
 ) -> None:
     """Show a marginal of a release with its error bars, or write it to a file.
 
-    Behind each count stands the 95% interval of its noise. Where a component of the marginal was never measured, that
-    is said, and files leave the interval empty: it would be too narrow. Noise can take a count below zero.
+    Behind each count stands its 95% interval, where one is known. What was never measured is estimated from what was,
+    and said. The first query of a release fits latent classes to it, which takes some seconds and is kept.
 
     \b
     Examples:
       residuum query people-release age sex
       residuum query people-release age sex income --format csv | head
       residuum query people-release age sex -o age-sex.parquet
+      residuum query people-release age sex --estimate mle
     """
     release = load(folder)
-    marginal = release.marginal(columns or [])
+    marginal = release.marginal(columns or [], estimate)
+    if integers:
+        marginal = marginal.to_integers()
     if output is not None:
         form = form or by_ending(output)
         with written(output, force=force) as place, place.open("wb") as file:

@@ -184,7 +184,7 @@ def caveats(made: Release) -> list[tuple[str, str]]:
 
 
 def noisiness(made: Release) -> list[tuple[str, str]]:
-    """The standard errors of the marginals asked for, and what was never measured.
+    """The standard errors of the noise in the marginals asked for, and what was never measured.
 
     A marginal that lacks components has little noise and may still be far off: it is not among the former.
     """
@@ -195,5 +195,5 @@ def noisiness(made: Release) -> list[tuple[str, str]]:
         some = (
             f"{len(noise) - len(whole):,} of {counted(len(noise), 'marginal')} have components that were never measured"
         )
-        facts.append(("unmeasured", f"{some} and are taken as zero: how far off they are, the noise does not tell"))
+        facts.append(("unmeasured", f"{some} and are estimated from what was"))
     return facts

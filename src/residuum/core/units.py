@@ -45,9 +45,8 @@ class Unit:
         if self.kind not in get_args(Kind):
             raise DomainError(f"Expected a unit of kind {', '.join(get_args(Kind))}, got {self.kind!r}.")
         ranges, lists = self.kind not in ("category", "boolean"), (self.starts, self.without)
-        if not all(isinstance(given, tuple) for given in lists) or ranges != bool(
-            self.starts and self.last is not None
-        ):
+        given = (bool(self.starts), self.last is not None)
+        if not all(isinstance(values, tuple) for values in lists) or given != (ranges, ranges):
             raise DomainError(f"Expected {'values' if ranges else 'no values'} in a unit of kind {self.kind}.")
         if not (self.form is None or (isinstance(self.form, str) and self.kind in CLOCKS)):
             raise DomainError(f"Expected no form, or a text in a unit of days or times, got {self.form!r}.")
@@ -72,7 +71,7 @@ class Unit:
         """
         try:
             return [_READERS[self.kind](value) for value in values]
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, OverflowError, TypeError, ValueError):
             raise DomainError(f"Expected values of kind {self.kind} in a unit, got {_shown(values)}.") from None
 
 

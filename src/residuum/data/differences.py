@@ -91,7 +91,7 @@ class Differences:
     def compare(self, gamma: Clique, mu_hat: NDArray[np.float64]) -> int:
         """Take note that this is now the estimate of a marginal, of shape (n_i for i in γ); return its position."""
         k = self._layout.index[gamma]
-        limit = float(1 << (61 if self._cells.dtype == np.int64 else 29))
+        limit = float(1 << (61 if self._cells.dtype == np.int64 else 30))
         estimate = np.clip(np.rint(mu_hat * self.scales[k]), -limit, limit).astype(np.int64)
         truth = self.marginal(gamma).astype(np.int64)
         if self._cells.dtype == np.int32:

@@ -160,7 +160,9 @@ def _guess(seen: _Seen) -> list[str] | _LeftOut:
         return _LeftOut("no values")
     if seen.name.startswith("Unnamed: "):
         return _LeftOut("a column without a name, an index perhaps")
-    if seen.distinct == 1:
+    if seen.distinct == 1 or (
+        seen.numbers == seen.cells and seen.low == seen.high
+    ):  # one number may be spelt in two ways
         return _LeftOut("one value only")
     own = seen.distinct > 0.95 * seen.cells and seen.cells > 20
     if seen.numbers == seen.cells:

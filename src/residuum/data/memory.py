@@ -28,15 +28,6 @@ def cells_of(workload: Workload) -> int:
     return sum(workload.domain.size(gamma) for gamma in workload.closure)
 
 
-def fits_in_memory(needed: int) -> bool:
-    """Whether so many bytes are free.
-
-    >>> fits_in_memory(1), fits_in_memory(2**60)
-    (True, False)
-    """
-    return needed <= _available_memory()
-
-
 def check_memory(workload: Workload, needed: int, beside: str = "") -> None:
     """Refuse a workload that needs more bytes than are free, before anything is allocated.
 

@@ -90,7 +90,7 @@ def _column(
     empty = codes >= unit.values
     if unit.kind == "boolean":
         return pa.array(codes == 1, mask=empty)
-    own = np.minimum(codes, unit.values - 1)
+    own = np.minimum(codes.astype(np.intp), unit.values - 1)
     if unit.kind == "real":
         return pa.array(_reals(unit, own, rng), mask=empty)
     values = Grid.of_whole(unit).draw(own, rng)
@@ -122,7 +122,8 @@ class Grid:
         *starts, last = unit.numbers((*unit.starts, unit.last))
         low = np.array(starts, dtype=np.int64)
         high = np.append(low[1:] - 1, np.int64(last))
-        gaps = [(int(np.searchsorted(low, gap, "right")) - 1, int(gap)) for gap in sorted(unit.numbers(unit.without))]
+        without = sorted({*unit.numbers(unit.without)})
+        gaps = [(int(np.searchsorted(low, gap, "right")) - 1, int(gap)) for gap in without]
         return cls(low, high, [(code, gap) for code, gap in gaps if code >= 0 and gap <= high[code]])
 
     def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Integers:
@@ -148,13 +149,13 @@ def _reals(unit: Unit, codes: NDArray[np.integer], rng: np.random.Generator) -> 
     bins = [_decimals(low, high) for low, high in zip(starts, ends, strict=True)]
     digits, low, high = (np.array(part, dtype=np.int64) for part in zip(*bins, strict=True))
     without = []
-    for gap in sorted(unit.numbers(unit.without)):
-        code = max(0, int(np.searchsorted(starts, gap, "right")) - 1)
+    for gap in sorted({gap for gap in unit.numbers(unit.without) if starts[0] <= gap <= last}):
+        code = int(np.searchsorted(starts, gap, "right")) - 1
         k = round(_scaled(gap, bins[code][0]))
         if _decimal(k, bins[code][0]) == gap and low[code] <= k <= high[code]:
             without.append((code, k))
     drawn = Grid(low, np.maximum(low, high), without).draw(codes, rng)
-    up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
+    up, down = (np.array([10.0 ** max(0, sign * d) for d in digits.tolist()]) for sign in (1, -1))
     return np.where((high < low)[codes], np.array(starts)[codes], drawn * down[codes] / up[codes])
 
 

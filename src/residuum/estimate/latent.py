@@ -26,7 +26,9 @@ from residuum.kernels import threads
 
 Watch = Callable[[float], None]
 
-MEMBERS = 16
+MEMBERS, _FEWEST = 16, 4
+_MOST_WORK = 1.6e13
+"""About how many operations a fit may take: some five minutes on two cores. Wide tables have less of everything."""
 _CLASSES = (32, 64, 128)
 """The numbers of classes that are tried, until one is no better than the one before."""
 _SPREAD = 0.7
@@ -38,7 +40,7 @@ _RATE, _FADING, _FADING2 = 0.05, 0.9, 0.999
 _STRIDE = 50
 _MOST_STEPS = 1000
 _WORTHWHILE = 0.005
-"""The fit ends when a stride lowers the loss by less than this for each number measured."""
+"""The fit ends when a stride lowers the loss by no more than this for each number measured."""
 _APART = 0.5
 """How the noise is shared when measurements are taken apart: the variance for fitting is larger by this factor."""
 MOST_VALUES = 1 << 13
@@ -51,7 +53,7 @@ def fit(
     estimates: Estimates,
     *,
     classes: int | None = None,
-    members: int = MEMBERS,
+    members: int | None = None,
     seed: int = 0,
     watch: Watch | None = None,
 ) -> Mixture:
@@ -59,7 +61,8 @@ def fit(
 
     Where the attributes have more than 8,192 values together, it is the product of the single ones instead, because the
     matrix of all pairs would not fit. `classes` is the number of classes of each; by default it is chosen by what
-    predicts best. The outcome depends on the estimates and the seed alone. `watch` is told the share that is done.
+    predicts best. There are 16 `members`, or fewer for wide tables. The outcome depends on the estimates and the seed
+    alone. `watch` is told the share that is done.
 
     >>> from residuum import Domain, NoisyMarginal, Workload
     >>> workload = Workload.all_kway(Domain({"age": 3, "sex": 2}), 2)
@@ -71,15 +74,16 @@ def fit(
     """
     if not fits(estimates):
         return independent(estimates)
-    evidence = Evidence.of(estimates)
+    evidence, effort = Evidence.of(estimates), Effort.of(sum(estimates.workload.domain.sizes))
+    members = members or effort.members
     seeds = np.random.SeedSequence(seed).spawn(members + 1)
     with threads.one_for_blas():
-        chosen = classes or _number_of_classes(evidence, seeds[-1], watch)
+        chosen = classes or _number_of_classes(evidence, effort, seeds[-1], watch)
         done = iter(range(1, members + 1))
 
         def member(sequence: np.random.SeedSequence) -> Fit:
             rng = np.random.default_rng(sequence)
-            fitted = Fit.start(evidence.shifted(evidence.noise(rng), 1.0), chosen, rng).converge()
+            fitted = Fit.start(evidence.shifted(evidence.noise(rng), 1.0), chosen, rng).converge(effort.steps)
             if watch:
                 watch(next(done) / members)
             return fitted
@@ -168,10 +172,10 @@ class Fit:
         weights = np.exp(classes - classes.max())
         return weights / weights.sum(), shares
 
-    def converge(self) -> "Fit":
-        """Step until it is not worth while any more."""
+    def converge(self, most: int = _MOST_STEPS) -> "Fit":
+        """Step until it is not worth while any more, or for so many steps."""
         before = np.inf
-        while self.steps < _MOST_STEPS and not before - self.loss < _WORTHWHILE * self.evidence.numbers:
+        while self.steps < most and not before - self.loss <= _WORTHWHILE * self.evidence.numbers:
             before = self.loss
             self.step(_STRIDE)
         return self
@@ -215,7 +219,31 @@ class Fit:
         return slope, weights * (by_class - weights @ by_class)
 
 
-def _number_of_classes(evidence: Evidence, sequence: np.random.SeedSequence, watch: Watch | None) -> int:
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much goes into a fit, by how many values all attributes have together.
+
+    >>> Effort.of(250), Effort.of(8000)
+    (Effort(members=16, classes=(32, 64, 128), steps=1000), Effort(members=4, classes=(32,), steps=488))
+    """
+
+    members: int
+    classes: tuple[int, ...]
+    """The numbers of classes that are tried."""
+    steps: int
+
+    @classmethod
+    def of(cls, values: int) -> "Effort":
+        """A step takes two products with a matrix of that width, for each class."""
+        affordable = _MOST_WORK / (4 * values**2)
+        classes = tuple(k for k in _CLASSES if k * _MOST_STEPS * _FEWEST <= affordable) or _CLASSES[:1]
+        members = min(MEMBERS, max(_FEWEST, int(affordable / (classes[-1] * _MOST_STEPS))))
+        return cls(members, classes, min(_MOST_STEPS, int(affordable / (classes[-1] * members))))
+
+
+def _number_of_classes(
+    evidence: Evidence, effort: Effort, sequence: np.random.SeedSequence, watch: Watch | None
+) -> int:
     """The number of classes that predicts best what it was not fitted to.
 
     With noise e like that of a measurement z, z + √a e and z - e / √a are independent measurements of the same.
@@ -223,11 +251,11 @@ def _number_of_classes(evidence: Evidence, sequence: np.random.SeedSequence, wat
     rng = np.random.default_rng(sequence)
     noise = evidence.noise(rng)
     seen, unseen = evidence.shifted(noise, sqrt(_APART)), evidence.shifted(noise, -1 / sqrt(_APART))
-    best, chosen = np.inf, _CLASSES[0]
-    for classes in _CLASSES:
-        fitted = Fit.start(seen, classes, rng).converge()
+    best, chosen = np.inf, effort.classes[0]
+    for classes in effort.classes:
+        fitted = Fit.start(seen, classes, rng).converge(effort.steps)
         loss = _misfit(unseen, fitted)
-        if loss > best - _WORTHWHILE * evidence.numbers:
+        if loss >= best - _WORTHWHILE * evidence.numbers:
             break
         best, chosen = loss, classes
         if watch:

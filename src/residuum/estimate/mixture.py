@@ -54,7 +54,7 @@ class Mixture:
         >>> Mixture((2,), 10.0, np.ones((2, 1), dtype=np.float32), shares).variance((0,)).round(3)
         array([2., 2.])
         """
-        mean = np.zeros(self._shape(gamma))
+        mean = np.zeros(self.shape(gamma))
         squares = np.zeros_like(mean)
         for number, (weights, shares) in enumerate(zip(self.weights, self.shares, strict=True), start=1):
             counts = self._counts(weights, shares, gamma)
@@ -79,7 +79,7 @@ class Mixture:
         return (flat.T @ weighted).astype(np.float64) * self.total
 
     def _counts(self, weights: Floats, shares: Floats, gamma: Clique) -> Array:
-        shape = self._shape(gamma)
+        shape = self.shape(gamma)
         begin = self.starts
         parts = [shares[:, begin[i] : begin[i] + self.sizes[i]] for i in gamma]
         if not parts:
@@ -94,7 +94,8 @@ class Mixture:
             counts += rows.T @ parts[-1][some]
         return counts.reshape(shape) * self.total
 
-    def _shape(self, gamma: Clique) -> tuple[int, ...]:
+    def shape(self, gamma: Clique) -> tuple[int, ...]:
+        """How many values each attribute of a clique has."""
         return tuple(self.sizes[i] for i in gamma)
 
 

@@ -1,8 +1,8 @@
 """Rows drawn from a mixture: each is a draw from it, and together they stray from it less than independent draws do.
 
-How many rows a class has, and how many of these have each value, is the expected number up or down to a whole one.
-Which of the rows of a class have which value is left to chance, for every attribute anew: within a class the attributes
-are independent.
+How many rows a class has, and how many of these have a value or one before it, is the expected number up or down to a
+whole one. Which of the rows of a class have which value is left to chance, for every attribute anew: within a class the
+attributes are independent.
 """
 
 from collections.abc import Iterator

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from residuum.core.domain import Clique, Domain
-from residuum.core.grem import Estimates, Measurement, NoisyResidual, movement
+from residuum.core.grem import Estimates, Measurement, movement
 from residuum.core.neighbours import Relation
 from residuum.core.workload import Workload
 from residuum.data.counts import Counts
@@ -22,7 +22,7 @@ from residuum.data.table import Table
 from residuum.errors import ResiduumError
 from residuum.estimate.reference import Reference
 from residuum.estimate.reference import check as check_reference
-from residuum.mechanism.allocation import initial, optimal, singles
+from residuum.mechanism.allocation import initial, optimal
 from residuum.mechanism.anneal import (
     SELECTION,
     WORTHWHILE,
@@ -34,20 +34,17 @@ from residuum.mechanism.anneal import (
     within,
 )
 from residuum.mechanism.curator import AdaptiveCurator
-from residuum.mechanism.guided import Guided
+from residuum.mechanism.guided import Guided, first_variance, worth_knowing
 from residuum.mechanism.progress import Listener, Progress, Report
 from residuum.mechanism.run import Run
 from residuum.mechanism.terms import Sampler, Terms
 from residuum.privacy.budget import BudgetFile
-from residuum.release import Release, measurements
+from residuum.release import Release
 
 Steps = dict[Clique, NDArray[np.float64]]
 Allocation = Literal["crp", "iid"]
 
 MECHANISM = "AIM+GReM"
-
-_WORTH_KNOWING = 1e4
-"""A prior's residuals with a variance beyond so many times that of the first measurements are left out as noise."""
 
 
 def aim(
@@ -158,8 +155,8 @@ def adaptive_loop(
     rho = ledger.remaining  # all of it, unless the run died before it measured anything
     sigma2_0 = sigma2_init(rho, planned, moved, selection)  # line 2
     if schedule.share_singles is not None:
-        sigma2_0 = moved * singles(workload) / (2 * schedule.share_singles * rho)
-    known = [residual for residual in _known(run.prior) if residual.sigma2 <= _WORTH_KNOWING * sigma2_0]
+        sigma2_0 = first_variance(workload, rho, run.neighbours, schedule.share_singles)
+    known = worth_knowing(run.prior, sigma2_0)
     estimates = Estimates(workload, known)  # line 1
     noisiest = max([sigma2_0, sigma2_init(rho, planned, moved, selection), *(residual.sigma2 for residual in known)])
     differences = Differences(table, workload, sqrt(noisiest), report.counting)
@@ -187,10 +184,6 @@ def adaptive_loop(
             break
         current = next_round(current, _moved(workload.domain, gamma, steps, current), ledger.remaining)  # line 16
     return estimates, rounds
-
-
-def _known(prior: Release | None) -> list[NoisyResidual]:
-    return measurements(prior.estimates) if prior else []
 
 
 def _absorb(estimates: Estimates, measured: Sequence[Measurement]) -> Steps:

@@ -17,6 +17,9 @@ SELECTION = 0.1
 CRUMB = 2.0**-30
 """What the last round leaves of the rest, so that rounding never overspends."""
 
+ONE_OF_EVEN = 1.5
+"""Rounds that share a budget evenly come out even, but for rounding: so many of them are left, or one."""
+
 WORTHWHILE = 2.0**-20
 """The share of the budget below which a rest, such as a crash may leave, is not worth a round."""
 
@@ -31,7 +34,10 @@ class Schedule:
     """
 
     rounds: int | None = None
-    """So many rounds share the budget; the paper's loop begins as if there were so many, and then adapts."""
+    """So many rounds share what the single attributes leave; the paper's loop begins as if there were so many.
+
+    Where they would measure nearly all pairs, the default measures all of them instead.
+    """
     share_singles: float | None = None
     """The share of the budget that the single attributes get before the first round."""
     share_select: float = SELECTION
@@ -97,7 +103,7 @@ def even_round(remaining: float, rounds: int, moved: int = 1, selection: float =
     """
     cost = remaining / rounds
     sigma2 = moved / (2 * (1 - selection) * cost)
-    return last_or(Round(sigma2, sqrt(8 * selection * cost), False, moved, selection), remaining)
+    return last_or(Round(sigma2, sqrt(8 * selection * cost), False, moved, selection), remaining, ONE_OF_EVEN)
 
 
 def sigma2_init(rho: float, rounds: int, moved: int = 1, selection: float = SELECTION) -> float:
@@ -138,13 +144,13 @@ def within(planned: Round, remaining: float) -> Round:
     return replace(planned, sigma2=planned.moved / (2 * remaining * (1 - CRUMB)), last=True)
 
 
-def last_or(planned: Round, remaining: float) -> Round:
+def last_or(planned: Round, remaining: float, enough: float = 2.0) -> Round:
     """The round as planned, or the last one, with all that is left, where that is not enough for two.
 
     >>> last_or(Round(100.0, 0.1), remaining=1.0).last, last_or(Round(100.0, 0.1), remaining=0.01).last
     (False, True)
     """
-    if remaining > 2 * planned.cost or remaining == 0:  # with nothing left, as a crash may have it, no round follows
+    if remaining > enough * planned.cost or remaining == 0:  # nothing, as a crash may leave it: no round follows
         return planned
     rest = remaining * (1 - CRUMB)
     sigma2 = planned.moved / (2 * (1 - planned.selection) * rest)

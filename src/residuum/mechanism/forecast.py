@@ -24,7 +24,7 @@ class Forecast:
     >>> workload = Workload.all_kway(Domain({"age": 4, "sex": 2}), 1)
     >>> ahead = Forecast.of(aim.MECHANISM, Terms.agree(rho=0.5), workload)
     >>> {gamma: round(stderr, 2) for gamma, stderr in ahead.planned.items()}, round(ahead.first, 2)
-    ({(0,): 1.17, (1,): 1.4}, 2.58)
+    ({(0,): 1.17, (1,): 1.4}, 3.16)
     """
 
     memory: int

@@ -11,6 +11,10 @@ Paper: Alg. 4, with four changes, all of them to what is public.
   nearly all of them, selecting is a waste, and all are measured at once.
 - All rounds spend alike: how far an estimate moved says little when it knew much before.
 
+What is asked follows from public values and noisy answers: variances, costs and the number of rounds from the workload,
+the budget and the noisy total, and never from the model, which only tells the curator what the estimates are. So a
+resumed run asks what its journal has, also on a machine whose floating point or free memory differ.
+
 `make bench-accuracy` measures what these choices are worth.
 """
 
@@ -19,12 +23,12 @@ from math import fsum, pi, sqrt
 
 from residuum.core.checks import Array
 from residuum.core.domain import Clique
-from residuum.core.grem import Estimates
+from residuum.core.grem import Estimates, NoisyResidual
 from residuum.core.neighbours import Neighbours
-from residuum.core.workload import Workload
+from residuum.core.workload import Workload, subsets
 from residuum.data.counts import Counts
 from residuum.data.differences import Differences, keeping
-from residuum.data.memory import fits_in_memory
+from residuum.data.memory import cells_of, check_memory
 from residuum.data.table import Table
 from residuum.estimate.latent import MOST_VALUES, Learner, fits
 from residuum.estimate.mixture import Mixture, starts
@@ -34,11 +38,11 @@ from residuum.estimate.shrink import shrunk
 from residuum.kernels import threads
 from residuum.mechanism import batch
 from residuum.mechanism.allocation import evenly, initial, optimal, singles
-from residuum.mechanism.anneal import CRUMB, WORTHWHILE, Schedule, even_round, last_or, within
+from residuum.mechanism.anneal import CRUMB, ONE_OF_EVEN, WORTHWHILE, Schedule, even_round, last_or, within
 from residuum.mechanism.curator import AdaptiveCurator, Curator
 from residuum.mechanism.progress import Progress, Report
 from residuum.mechanism.run import Run
-from residuum.release import measurements
+from residuum.release import Release, measurements
 
 ORDER = 2
 """How many attributes the candidates have at most."""
@@ -51,10 +55,18 @@ _NEARLY_ALL = 0.75
 """Where so many of the pairs would be selected, all are measured."""
 _FINE = 0.02
 """The noise in a pair, in L1 and as a share of the total, below which higher orders are worth more."""
+_HIGHER_CELLS = 1 << 28
+"""Higher orders are measured only where all marginals of the closure have at most so many cells together.
+
+That bounds their estimates to 2 GiB. The bound is a constant: were it the free memory, what is measured would depend on
+the machine, and on the rows, which take memory too.
+"""
 _PENALTY = 0.25
 """How much of the noise that a measurement would have counts against a candidate: a model removes most of it."""
 _REFITS = 128
 """The model learns about so often in a run."""
+_WORTH_KNOWING = 1e4
+"""A prior's residuals with a variance beyond so many times that of the first measurements are left out as noise."""
 
 
 class Guided:
@@ -70,18 +82,20 @@ class Guided:
         min_share: float,
         report: Progress,
     ) -> None:
-        self._run, self._table, self._workload, self._report = run, table, workload, report
+        source = Counts.of(table, workload) if isinstance(table, Counts) else table  # all orders, or an error now
+        self._run, self._table, self._workload, self._report = run, source, workload, report
         self._schedule, self._min_share = schedule, min_share
         self._narrow = workload.up_to(ORDER)
         self._pairs = {gamma: weight for gamma, weight in self._narrow.weights.items() if len(gamma) == ORDER}
         self._ledger, self._neighbours = run.ledger, run.neighbours
         self._rho = run.ledger.remaining  # all of it, unless the run died before it measured anything
         self._first = first_variance(workload, self._rho, run.neighbours, schedule.share_singles)
-        differences = Differences(table, self._narrow, sqrt(self._first), report.counting)
+        differences = Differences(source, self._narrow, sqrt(self._first), report.counting)
         self._curator = AdaptiveCurator(differences, run.ledger, run.noise, run.neighbours, run.journal)
-        self.estimates = Estimates(workload, measurements(run.prior.estimates) if run.prior else ())
+        self.estimates = Estimates(workload, worth_knowing(run.prior, self._first))
+        self._fits = fits(self.estimates)
         self._learn: Callable[[Estimates], Mixture] = independent
-        if reference == "latent" and fits(self.estimates):
+        if reference == "latent" and self._fits:
             self._learn = Learner().learn
 
     def loop(self) -> int:
@@ -96,8 +110,15 @@ class Guided:
             return 0
         if self._schedule.share_singles is None:
             self._more_of_singles((_SINGLES - _FIRST_LOOK) * self._rho)
+        if self._used_up:
+            return 0
         with threads.one_for_blas():
             return self._select(rounds)
+
+    @property
+    def _used_up(self) -> bool:
+        """Whether what is left is not worth another measurement: at the end, or because a crash has taken it."""
+        return self._ledger.remaining <= WORTHWHILE * self._ledger.rho
 
     def _rounds(self) -> int:
         """How many pairs stand out of the noise."""
@@ -114,19 +135,34 @@ class Guided:
 
     def _measure_all(self) -> int:
         """Measure all pairs, and higher orders once the pairs are fine enough; return the number of residuals."""
+        if self._used_up:
+            return 0
         domain, rho = self._workload.domain, self._ledger.remaining
         cells = sum(map(domain.size, self._pairs)) / len(self._pairs)
         fine = dict.fromkeys(self._pairs, (_FINE * total_of(self.estimates) / (sqrt(2 / pi) * cells)) ** 2)
         spent = fsum(self._neighbours.cost(domain.shape(tau)) / (2 * sigma2) for tau, sigma2 in fine.items())
-        higher = [tau for tau in self._workload.closure if len(tau) > ORDER]
-        if not higher or spent >= rho / 2 or not fits_in_memory(batch.memory(self._workload)):
+        higher = {tau: sqrt(weight) for tau, weight in self._weights().items() if len(tau) > ORDER}
+        if not higher or spent >= rho / 2 or cells_of(self._workload) > _HIGHER_CELLS:
             roots = {tau: sqrt(weight) for tau, weight in self._pairs.items()}
             return self._in_turn(self._curator, evenly(roots, domain, rho, self._neighbours), 0)
+        check_memory(self._workload, batch.memory(self._workload, counted=isinstance(self._table, Counts)))
+        evened = evenly(dict.fromkeys(fine, max(higher.values())) | higher, domain, rho, self._neighbours)
+        fine = {tau: min(sigma2, evened[tau]) for tau, sigma2 in fine.items()}  # never coarser than what is above them
         done = self._in_turn(self._curator, fine, 0)
+        if self._used_up:
+            return done
         truth = Counts.of(self._table, self._workload, in_turn=True)
         curator = Curator(truth, self._ledger, self._run.noise, self._neighbours, self._run.journal)
-        rest = evenly(dict.fromkeys(higher, 1.0), domain, self._ledger.remaining, self._neighbours)
+        rest = evenly(higher, domain, self._ledger.remaining, self._neighbours)
         return self._in_turn(curator, rest, done)
+
+    def _weights(self) -> dict[Clique, float]:
+        """How much the targets that a residual is part of weigh together."""
+        weights = dict.fromkeys(self._workload.closure, 0.0)
+        for gamma, weight in self._workload.weights.items():
+            for tau in subsets(gamma):
+                weights[tau] += weight
+        return weights
 
     def _in_turn(self, curator: Curator, sigma2: Mapping[Clique, float], done: int) -> int:
         return batch.measure_in_turn(curator, self.estimates, sigma2, self._report, done)
@@ -138,10 +174,10 @@ class Guided:
         stride, done = -(-rounds // _REFITS), 0
         model = self._learn(self.estimates)
         self._curator.compare(self._view(model, self._narrow.closure[1:]))
-        while ledger.remaining > WORTHWHILE * ledger.rho:
+        while not self._used_up:
             done += 1
             gamma = self._curator.select(current.epsilon_select, _PENALTY**2 * current.sigma2)
-            if ledger.remaining <= WORTHWHILE * ledger.rho:
+            if self._used_up:
                 break  # a crash has taken what the measurement would have cost
             current = within(current, ledger.remaining)
             shares = optimal(self.estimates, gamma, current.precision, self._min_share, self._neighbours)
@@ -154,12 +190,13 @@ class Guided:
                 self._curator.compare(self._view(model, self._narrow.closure[1:]))
             else:
                 self._curator.compare(self._view(model, [gamma]))
-            current = last_or(current, ledger.remaining)
+            current = last_or(current, ledger.remaining, ONE_OF_EVEN)
         return done
 
     def _view(self, model: Mixture, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Array]]:
         """What marginals over one and two attributes are estimated to be."""
-        pairs, begin, sizes = model.pairs() if len(cliques) > 1 else None, starts(model.sizes), model.sizes
+        pairs = model.pairs() if len(cliques) > 1 and self._fits else None
+        begin, sizes = starts(model.sizes), model.sizes
         for gamma in cliques:
             if self.estimates.precision(gamma) > 0:
                 yield gamma, to_simplex(shrunk(self.estimates, model, gamma), model.total)
@@ -181,15 +218,27 @@ def first_variance(workload: Workload, rho: float, neighbours: Neighbours, share
     >>> round(first_variance(Workload.all_kway(Domain({"age": 4, "sex": 2}), 2), 0.5, Neighbours("add-remove")), 9)
     10.0
     """
-    return neighbours.moved * singles(workload) / (2 * (share or _FIRST_LOOK) * rho)
+    return neighbours.moved * singles(workload) / (2 * min(share or _FIRST_LOOK, 1 - CRUMB) * rho)
+
+
+def worth_knowing(prior: Release | None, first: float) -> list[NoisyResidual]:
+    """What a prior release measured and is worth building upon, beside first measurements with this variance.
+
+    >>> worth_knowing(None, 1.0)
+    []
+    """
+    known = measurements(prior.estimates) if prior else []
+    return [residual for residual in known if residual.sigma2 <= _WORTH_KNOWING * first]
 
 
 def memory(workload: Workload) -> int:
     """How many bytes the method takes: for counts and differences of pairs, and for the model.
 
+    Should the budget turn out to be so large that higher orders are measured, it is ResidualPlanner's memory on top.
+
     >>> from residuum import Domain
-    >>> memory(Workload.all_kway(Domain({"a": 300, "b": 300, "c": 300}), 3)) // 2**20
-    24
+    >>> memory(Workload.all_kway(Domain({"a": 3000, "b": 3000, "c": 3000}), 3)) // 2**20
+    2001
     """
     values = min(sum(workload.domain.sizes), MOST_VALUES)
     return keeping(workload.up_to(ORDER)) + 20 * values**2

@@ -1,12 +1,9 @@
 """Tell a person at a terminal how far a long run is. Only public quantities are shown."""
 
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from residuum.errors import ResiduumError
+from residuum.display import Bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,71 +19,30 @@ Listener = Callable[[Report], None]
 
 
 class Progress:
-    """Passes reports on: each to the caller's function, ten a second to a display.
+    """Passes reports on: to the caller's function, or to a bar.
 
-    `progress=None` shows a display where standard error is a terminal, True always, False never; a function is called
-    with each `Report`.
+    `progress=None` shows a bar where standard error is a terminal, True always, False never; a function is called with
+    each `Report`.
     """
 
     def __init__(self, progress: bool | Listener | None, title: str) -> None:
-        if not (progress is None or isinstance(progress, bool) or callable(progress)):
-            raise ResiduumError(f"Expected `progress` to be True, False, None or a function, got {progress!r}.")
         self._listener = progress if callable(progress) else None
-        self._display: Any = None
-        self._next = 0.0
-        self._counting = True
-        if progress is True or (progress is None and sys.stderr.isatty()):
-            self._display = _display(title)
+        self._bar = Bar(title, False if callable(progress) else progress)
 
     def __enter__(self) -> "Progress":
-        if self._display is not None:
-            self._display.start()
-            self._task = self._display.add_task("", total=1.0, of="counted", rounds="", measured="")
+        self._bar.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._display is not None:
-            self._display.stop()
+        self._bar.__exit__()
 
     def counting(self, share: float) -> None:
         """Show which share of the counting is done. May be called from any thread."""
-        if self._display is not None and self._due():
-            self._display.update(self._task, completed=share)
+        self._bar.tell(share, "counted")
 
     def __call__(self, report: Report) -> None:
-        """Pass a report on. From the first one on the display is about the budget, no longer about counting."""
+        """Pass a report on."""
         if self._listener is not None:
             self._listener(report)
-        if self._display is None:
-            return
-        if self._counting:
-            self._counting = False
-            self._display.reset(self._task, of="of the budget", rounds="", measured="")
-        if self._due():
-            rounds, measured = f"{report.rounds} rounds", " × ".join(report.measured)
-            self._display.update(self._task, completed=report.spent, rounds=rounds, measured=measured)
-
-    def _due(self) -> bool:
-        """Whether a tenth of a second has passed since this was last so."""
-        now = time.monotonic()
-        if now < self._next:
-            return False
-        self._next = now + 0.1
-        return True
-
-
-def _display(title: str) -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    return Bars(
-        TextColumn(title),
-        BarColumn(),
-        TaskProgressColumn("{task.percentage:>3.0f}% {task.fields[of]}"),
-        TextColumn("{task.fields[rounds]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[measured]}"),
-        console=Console(stderr=True),
-        transient=True,
-    )
+        measured = " × ".join(report.measured)
+        self._bar.tell(report.spent, "of the budget", f"{report.rounds} rounds  {measured}")

@@ -21,7 +21,7 @@ from residuum.mechanism.terms import Terms
 from residuum.privacy.budget import Account, BudgetFile, Charge, timestamp
 from residuum.privacy.ledger import TOTAL, Ledger
 from residuum.release import Release, fingerprint
-from residuum.store import folder_path, manifest, save
+from residuum.store import folder_path, manifest, save, shelved
 from residuum.store.folder import tidy
 
 _BLOCK = TOTAL // 200
@@ -190,6 +190,7 @@ class Run:
                 self.journal.write({"end": str(units), "charges": len(self.ledger.spends)})
                 self.journal.sync()
             save(release, self.journal.folder)
+            release = shelved(release, self.journal.folder)
         if self._account:
             self._account.end(units, self._pending, "finished")
         if self.journal:

@@ -4,18 +4,21 @@
     residuals.arrow   a row per measured residual: its precision, and where its values lie
     values.arrow      the values of all residuals, one after the other
     spends.arrow      a row per charge to the budget
+    model.arrow       the latent classes, once they were fitted: see `model.py`
 
 A folder is a release if it has a manifest, which is written last. Opening one reads the manifest and the two tables;
 the values of a residual are read, and compared with their checksum, when a marginal needs them.
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from residuum.core.grem import Estimates
 from residuum.errors import ReleaseError
 from residuum.release import Release
 from residuum.store import arrays, folder, manifest
+from residuum.store.model import ModelFile
 
 
 def save(release: Release, path: str | os.PathLike[str]) -> None:
@@ -39,6 +42,8 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
         arrays.write_residuals(place, release.estimates)
         arrays.write_spends(place, release.spends)
         folder.write(place / folder.MANIFEST, manifest.sealed(content, folder.listing(place)))
+    if release.fitted:
+        ModelFile.of(release, folder_path(path)).put(release.fitted)
 
 
 def load(path: str | os.PathLike[str]) -> Release:
@@ -51,7 +56,7 @@ def load(path: str | os.PathLike[str]) -> Release:
     place = folder.Folder.existing(folder_path(path))
     described = manifest.opened(place)
     residuals, precisions = arrays.read_residuals(place, described.files, described.workload)
-    return Release(
+    release = Release(
         Estimates.kept(described.workload, residuals, precisions),
         described.rho,
         arrays.read_spends(place, described.files),
@@ -59,6 +64,17 @@ def load(path: str | os.PathLike[str]) -> Release:
         described.lineage,
         described.schema,
     )
+    return shelved(release, place.path)
+
+
+def shelved(release: Release, path: str | os.PathLike[str]) -> Release:
+    """The release, with its latent classes kept in its folder.
+
+    >>> from residuum import Domain, Estimates, Release, Workload
+    >>> estimates = Estimates(Workload.all_kway(Domain({"age": 4}), 1))
+    >>> shelved(Release(estimates, 0.5, (), {"caveats": ()}, frozenset()), "place").fitted
+    """
+    return replace(release, shelf=ModelFile.of(release, folder_path(path)))
 
 
 def folder_path(path: str | os.PathLike[str]) -> Path:

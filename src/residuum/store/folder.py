@@ -15,6 +15,8 @@ from residuum.errors import ReleaseError
 MANIFEST = "manifest.json"
 """The file that makes a folder a release: it comes last, and says what the others must be."""
 RESIDUALS, SPENDS, VALUES = FILES = ("residuals.arrow", "spends.arrow", "values.arrow")
+MODEL = "model.arrow"
+"""What was fitted to a release, which can be done again: no part of it."""
 JOURNAL = "journal"
 """The record of a run, which may be in the folder already; its locks have names that begin like it."""
 _UNFINISHED = ".unfinished-"

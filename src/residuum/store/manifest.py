@@ -6,7 +6,7 @@ Floats are written so that they come back exactly, and there is no NaN or infini
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from decimal import Decimal
 from functools import cache
 from hashlib import sha256
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from residuum.core.domain import Domain
+from residuum.core.units import Unit
 from residuum.core.workload import Workload
 from residuum.errors import ReleaseError, ResiduumError
 from residuum.release import Release
@@ -155,8 +156,10 @@ def describe_workload(workload: Workload) -> dict[str, Any]:
     domain = workload.domain
     return {
         "domain": [
-            {"name": name, "size": size} if labels is None else {"name": name, "labels": [*map(_label, labels)]}
-            for name, size, labels in zip(domain.names, domain.sizes, domain.labels, strict=True)
+            {"name": name}
+            | ({"size": size} if labels is None else {"labels": [*map(_label, labels)]})
+            | ({} if unit is None else {"unit": plain(_entries(unit), "a unit")})
+            for name, size, labels, unit in zip(domain.names, domain.sizes, domain.labels, domain.units, strict=True)
         ],
         "workload": [[list(gamma), weight] for gamma, weight in workload.weights.items()],
     }
@@ -176,7 +179,25 @@ def read_workload(content: Mapping[str, Any]) -> Workload:
     if len(sizes) < len(attributes):
         raise ReleaseError('Expected each attribute once as "domain", got one twice.')
     weighted = _take(content, "workload", _has_cliques, "cliques with a weight each")
-    return Workload(Domain(sizes), {tuple(clique): weight for clique, weight in weighted})
+    units = {attribute["name"]: _unit(attribute["unit"]) for attribute in attributes if "unit" in attribute}
+    return Workload(Domain(sizes, units), {tuple(clique): weight for clique, weight in weighted})
+
+
+def _entries(unit: Unit) -> dict[str, Any]:
+    """What a unit says beside what it would say anyway.
+
+    >>> _entries(Unit("integer", (0, 20), last=99))
+    {'kind': 'integer', 'starts': (0, 20), 'last': 99}
+    """
+    plainest = {field.name: field.default for field in fields(Unit)}
+    return {name: value for name, value in asdict(unit).items() if value != plainest[name]}
+
+
+def _unit(entries: Any) -> Unit:
+    """The unit with these entries."""
+    if not isinstance(entries, dict) or not {"kind"} <= entries.keys() <= {field.name for field in fields(Unit)}:
+        raise ReleaseError(f"Expected a unit as it was written, got {_shown(entries)}.")
+    return Unit(**_tuples(entries))
 
 
 def _has_caveats(provenance: Any) -> bool:
