@@ -6,11 +6,17 @@ from math import pi, sqrt
 from typing import Any
 from unittest.mock import patch
 
-from audit.transcript import Program, aim_grem
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.transcript import Program, aim_grem, default
 from residuum.core.domain import Clique, Domain
+from residuum.data.differences import Differences
 from residuum.mechanism import aim
+from residuum.mechanism import guided as guided_module
 from residuum.mechanism.anneal import Round
 from residuum.mechanism.curator import AdaptiveCurator
+from residuum.mechanism.guided import Guided
 from residuum.privacy.ledger import Ledger
 from residuum.privacy.noise import Integers, Noise, SystemNoise
 
@@ -54,6 +60,34 @@ def looking() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def doubled() -> Iterator[None]:
+    """Differences twice as large as their scale says where estimates are compared: the wrong sensitivity."""
+
+    inner = Differences.compare
+
+    def compare(differences: Differences, gamma: Clique, mu_hat: NDArray[np.float64]) -> int:
+        position = inner(differences, gamma, mu_hat)
+        differences.norms[position] *= 2
+        return position
+
+    with patch.object(Differences, "compare", compare):
+        yield
+
+
+@contextmanager
+def counted() -> Iterator[None]:
+    """As many rounds as the true total suggests, not the noisy one."""
+
+    def rounds(guided: Guided) -> int:
+        total = int(guided._curator._differences.marginal(()))
+        return int(total * sqrt(guided._rho / guided._neighbours.moved) / guided_module._PER_ROUND)
+
+    with patch.object(Guided, "_rounds", rounds):
+        yield
+
+
 NOISE_HALVED = Program(aim_grem, noise=halved())
 CHARGE_FORGOTTEN = Program(aim_grem, ledger=Forgetful)
 ANNEALING_LOOKS = Program(aim_grem, changes=looking)
+ROUNDS_LOOK = Program(default("independent"), changes=counted)

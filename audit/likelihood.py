@@ -24,7 +24,8 @@ class Likelihood:
     """The log-likelihood ratio of transcripts on a pair of tables.
 
     An answer to `measure` is Gaussian: -‖center(z - ζ)‖² / (2σ²) up to a constant (Prop. 4.3). One to `select` follows
-    the exponential mechanism with AIM's score (App. F.1), for which the estimates are built up again from the answers.
+    the exponential mechanism with AIM's score (App. F.1), for which the estimates are built up again from the answers,
+    or are those that the curator was told.
     """
 
     def __init__(self, pair: Pair) -> None:
@@ -33,6 +34,7 @@ class Likelihood:
         self._candidates = workload.closure[1:]
         self._cells = np.array([float(prod(self._shape(gamma))) for gamma in self._candidates])
         self._starts = np.concatenate([[0], np.cumsum(self._cells)[:-1]]).astype(np.int64)
+        self._places = {gamma: slice(start, None) for gamma, start in zip(self._candidates, self._starts, strict=True)}
         self._weights = np.array([workload.weight(gamma) for gamma in self._candidates])
         self._sensitivity = self._weights.max() * pair.neighbours.moved
         self._truths = np.stack([self._flat(counts) for counts in pair.counts])
@@ -51,7 +53,9 @@ class Likelihood:
             if "select" in question:
                 total += self.of_selection(estimate, int(answers[0]), *question["select"])
                 continue
-            for (columns, sigma2), z in zip(question["measure"], answers, strict=True):
+            for columns, values in zip(question.get("told", ()), answers, strict=False):
+                estimate[self._places[tuple(columns)]][: values.size] = values.reshape(-1)
+            for (columns, sigma2), z in zip(question.get("measure", ()), answers, strict=False):
                 tau, values = tuple(columns), z.reshape(-1)
                 total += self.of_measurement(tau, values, sigma2)
                 before, precision = known.get(tau, (0.0, 0.0))
@@ -94,6 +98,11 @@ class Likelihood:
     def estimate(self, residuals: Mapping[Clique, Floats]) -> Floats:
         """The marginals of all candidates, one after the other, that residuals make."""
         return np.sum([self._recon[tau] @ z for tau, z in residuals.items()], axis=0)
+
+    def marginals(self, estimate: Floats) -> dict[Clique, Floats]:
+        """The same, each as an array with an axis per attribute."""
+        parts = np.split(estimate, self._starts[1:])
+        return {gamma: part.reshape(self._shape(gamma)) for gamma, part in zip(self._candidates, parts, strict=True)}
 
     def separation(self, steps: Steps) -> float:
         """By how many standard deviations the tables are apart in all that was measured: μ of a Gaussian mechanism."""

@@ -73,21 +73,34 @@ def _of_gaussian(
     return Finding(f"{what}, {pair.relation}", runs, delta, claimed, lower_bound(first, second, delta), exact)
 
 
-def selecting(pair: Pair, runs: int, epsilon: float, noise: Callable[[], Noise] = SystemNoise) -> Finding:
+def selecting(
+    pair: Pair,
+    runs: int,
+    epsilon: float,
+    noise: Callable[[], Noise] = SystemNoise,
+    *,
+    told: bool = False,
+    planted: str = "",
+) -> Finding:
     """Select when the total and the single attributes are known as they are in the second table.
 
-    The exponential mechanism is private at δ = 0 as well, with the ε it was asked for.
+    The curator follows how the estimates came about, or is told what they are. The exponential mechanism is private at
+    δ = 0 as well, with the ε it was asked for.
     """
     likelihood = Likelihood(pair)
     sigma2 = 1.0
     known = {tau: likelihood.residual(tau) for tau in pair.workload.closure if len(tau) < 2}
-    logs = likelihood.log_probabilities(likelihood.estimate(known), epsilon, sigma2)
+    estimate = likelihood.estimate(known)
+    logs = likelihood.log_probabilities(estimate, epsilon, sigma2)
     places = {gamma: k for k, gamma in enumerate(pair.workload.closure[1:])}
 
     def choices(counts: Counts) -> NDArray[np.int64]:
         differences = Differences(counts, pair.workload, sigma=1.0)
         curator = AdaptiveCurator(differences, Ledger(_PLENTY), noise(), pair.neighbours)
-        curator.follow((tau, z.reshape([pair.sizes[i] - 1 for i in tau])) for tau, z in known.items())
+        if told:
+            curator.compare(likelihood.marginals(estimate).items())
+        else:
+            curator.follow((tau, z.reshape([pair.sizes[i] - 1 for i in tau])) for tau, z in known.items())
         return np.array([places[curator.select(epsilon, sigma2)] for _ in range(runs)])
 
     chosen = [choices(counts) for counts in pair.counts]
@@ -95,7 +108,8 @@ def selecting(pair: Pair, runs: int, epsilon: float, noise: Callable[[], Noise] 
     right = [fits(np.bincount(choice, minlength=ratio.size), p) for choice, p in zip(chosen, np.exp(logs), strict=True)]
     bound = lower_bound(ratio[chosen[0]], ratio[chosen[1]], delta=0.0)
     exact = float(np.abs(ratio).max())
-    return Finding(f"selection, {pair.relation}", runs, 0.0, epsilon, bound, exact, fault="" if all(right) else _UNFIT)
+    what = f"{'planted: ' + planted if planted else 'selection, told' if told else 'selection'}, {pair.relation}"
+    return Finding(what, runs, 0.0, epsilon, bound, exact, bool(planted), fault="" if all(right) else _UNFIT)
 
 
 def fits(counts: NDArray[np.int64], probabilities: Floats) -> bool:

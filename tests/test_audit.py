@@ -2,6 +2,7 @@
 
 from itertools import count
 from math import log
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,12 +19,13 @@ from audit.statistics import (
     gaussian_epsilon,
     lower_bound,
 )
-from audit.transcript import Program, Terms, aim_grem, residual_planner
+from audit.transcript import Program, Terms, aim_grem, default, residual_planner
 from dp_accounting.pld.privacy_loss_mechanism import DiscreteGaussianPrivacyLoss
 from scipy.stats import binomtest, norm
 
 from residuum.core import zcdp
 from residuum.core.grem import Estimates, NoisyResidual
+from residuum.mechanism.guided import Guided
 from residuum.privacy.simulator import Simulator
 
 
@@ -103,8 +105,20 @@ def test_selection_is_as_claimed_and_another_epsilon_is_noticed():
     assert not parts.fits(chosen, claimed)
 
 
+def test_selection_among_told_estimates_is_as_claimed_and_the_wrong_sensitivity_is_caught():
+    pair = tables.crossed()
+    assert parts.selecting(pair, runs=6000, epsilon=2.0, noise=seeded(), told=True).right
+    with bugs.doubled():
+        wrong = parts.selecting(pair, runs=6000, epsilon=2.0, noise=seeded(), told=True, planted="doubled")
+    assert wrong.verdict == "caught"
+
+
 @pytest.mark.parametrize("pair", [tables.crossed(), tables.uncrossed(), tables.moved()], ids=["add", "replace", "move"])
-@pytest.mark.parametrize("mechanism", [aim_grem, residual_planner])
+@pytest.mark.parametrize(
+    "mechanism",
+    [aim_grem, default(rounds=2), default("independent", rounds=2), default(rounds=3), residual_planner],
+    ids=["paper", "latent", "independent", "all pairs", "planner"],
+)
 def test_release_follows_from_the_transcript(pair, mechanism):
     """What the audit looks at is everything: the estimates are made of the answers and of nothing else."""
     terms = Terms.agree(rho=1.0, neighbours=pair.relation)
@@ -125,6 +139,58 @@ def test_questions_follow_from_answers_unless_annealing_looks():
         assert all(program.possible(run, pair.counts[0], terms) for run in steps)
         elsewhere = sum(not program.possible(run, pair.counts[1], terms) for run in steps)
         assert bool(most) <= elsewhere <= most
+
+
+@pytest.mark.parametrize("reference", ["latent", "independent"])
+def test_questions_and_estimates_of_the_default_follow_from_answers(reference):
+    terms = Terms.agree(rho=0.5)
+    for pair in (tables.crossed(), tables.uncrossed()):
+        program = Program(default(reference, rounds=2), noise=seeded())
+        steps = [program.transcript(pair.counts[0], terms) for _ in range(10)]
+        assert all("told" in dict.fromkeys(key for question, _ in run for key in question) for run in steps)
+        assert all(program.possible(run, counts, terms) for run in steps for counts in pair.counts)
+
+
+def test_rounds_by_the_true_total_are_noticed():
+    pair, terms = tables.crossed(), Terms.agree(rho=1.8)
+    for changes, impossible in (({}, False), ({"changes": bugs.counted}, True)):
+        program = Program(default("independent"), noise=seeded(), **changes)
+        for run in [program.transcript(pair.counts[0], terms) for _ in range(20)]:
+            assert program.possible(run, pair.counts[0], terms)
+            assert program.possible(run, pair.counts[1], terms) is not impossible
+
+
+def test_estimates_that_look_at_the_truth_are_noticed():
+    """What the curator is told has to follow from answers, though nobody else sees it."""
+
+    def truth(guided, _, cliques):
+        return ((gamma, guided._curator._differences.marginal(gamma).astype(float)) for gamma in cliques)
+
+    pair, terms = tables.crossed(), Terms.agree(rho=0.5)
+    program = Program(
+        default("independent", rounds=2), noise=seeded(), changes=lambda: patch.object(Guided, "_view", truth)
+    )
+    steps = program.transcript(pair.counts[0], terms)
+    assert program.possible(steps, pair.counts[0], terms)
+    assert not program.possible(steps, pair.counts[1], terms)
+
+
+def test_likelihood_of_the_default_takes_the_estimates_that_were_told():
+    pair = tables.crossed()
+    likelihood = Likelihood(pair)
+    program = Program(default("independent", rounds=2, share_select=0.9), noise=seeded())
+    steps = program.transcript(pair.counts[0], Terms.agree(rho=2.0))
+    selected = measured = 0.0
+    for question, answers in steps:
+        if "told" in question:
+            estimate = np.concatenate([mu_hat.reshape(-1) for mu_hat in answers])
+        elif "select" in question:
+            selected += likelihood.of_selection(estimate, int(answers[0]), *question["select"])
+        else:
+            for (tau, sigma2), z in zip(question["measure"], answers, strict=True):
+                measured += likelihood.of_measurement(tuple(tau), z.reshape(-1), sigma2)
+    assert selected != 0
+    assert likelihood.ratio(steps) == pytest.approx(selected + measured)
 
 
 def test_likelihood_ratio_has_the_moments_of_the_budget():
