@@ -1,6 +1,6 @@
 from functools import partial
 from itertools import combinations
-from math import sqrt
+from math import pi, sqrt
 
 import numpy as np
 import pytest
@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from residuum import Domain, ReleaseError, ResiduumError, Table, Workload, WorkloadError, aim, residual_planner, resume
+from residuum.core import planner
+from residuum.core.neighbours import Neighbours
 from residuum.data import differences, memory
 from residuum.data.counts import Counts
 from residuum.data.memory import cells_of
@@ -95,6 +97,50 @@ class TestBudget:
                 aim(TABLE, WORKLOAD, rho=rho)
 
 
+@pytest.fixture
+def never_plenty(monkeypatch):
+    """No budget is so large that all is measured as planned."""
+    monkeypatch.setattr(guided, "_PLENTY", 0.0)
+
+
+class TestPlenty:
+    @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+    def test_all_is_measured_as_residual_planner_would(self, neighbours):
+        release = aim(TABLE, WORKLOAD, rho=50.0, seed=1, neighbours=neighbours)
+        check(release, 50.0)
+        assert choices(release) == []
+        planned = planner.plan(WORKLOAD, 50.0, neighbours=Neighbours(neighbours)).sigma2
+        for tau in WORKLOAD.closure[1:]:
+            assert 1 - 1e-6 < 1 / (release.estimates.precision(tau) * planned[tau]) < 1.3  # but for the first look
+
+    def test_by_the_noisy_total_and_the_noise_in_l1(self):
+        """Just below and just above where the plan pays."""
+        for factor, pays in ((0.8, False), (1.3, True)):
+            rho = factor * plenty(WORKLOAD, 2000)
+            release = aim(TABLE, WORKLOAD, rho=rho, seed=1, neighbours="replace")
+            planned = planner.plan(WORKLOAD, rho, neighbours=Neighbours("replace")).sigma2
+            precisions = np.array([release.estimates.precision(tau) * planned[tau] for tau in WORKLOAD.closure[1:]])
+            assert (np.ptp(precisions) < 1e-6) == pays
+
+    def test_not_where_rounds_or_shares_are_told(self):
+        for options in ({"rounds": 3}, {"share_singles": 0.5}):
+            release = aim(TABLE, WORKLOAD, rho=50.0, seed=1, **options)
+            single = [spend.units for spend in release.spends if len(spend.clique) < 2]
+            assert sum(single) >= 0.2 * TOTAL
+
+    def test_not_where_the_workload_has_too_many_cells(self, monkeypatch):
+        monkeypatch.setattr(guided, "_HIGHER_CELLS", cells_of(WORKLOAD) - 1)
+        assert measured(aim(TABLE, WORKLOAD, rho=50.0, seed=1), 3) == []
+
+
+def plenty(workload, rows):
+    """The budget from which on the plan pays, where the number of rows is public."""
+    stderr = planner.plan(workload, 1.0, neighbours=Neighbours("replace")).stderr
+    away = [sqrt(2 / pi) * stderr[gamma] * workload.domain.size(gamma) for gamma in workload.targets]
+    return (np.mean(away) / (guided._PLENTY * rows)) ** 2
+
+
+@pytest.mark.usefixtures("never_plenty")
 class TestRounds:
     @pytest.mark.parametrize("reference", REFERENCES)
     @pytest.mark.parametrize("rounds", [1, 2, 3, 7])
@@ -136,6 +182,7 @@ class TestRounds:
         assert [measured(release, order) for order in (1, 2)] == [[(0,), (1,), (3,)], [(0, 1)]]
 
 
+@pytest.mark.usefixtures("never_plenty")
 class TestHigherOrders:
     @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
     def test_measured_where_the_pairs_are_fine(self, neighbours):
@@ -296,14 +343,15 @@ class TestResumed:
     @pytest.mark.parametrize(
         ("rho", "rounds", "verb", "after"),
         [
-            (1e-6, None, "measure", 1),  # single attributes once more, instead of pairs
-            (0.01, 5, "measure", 1),  # single attributes once more, before pairs
+            (1e-6, None, "measure", 1),  # single attributes, for the first time
+            (1e-6, None, "measure", 2),  # once more, instead of pairs
+            (0.01, 5, "measure", 2),  # once more, before pairs
             (0.01, 5, "select", 0),
-            (0.01, 5, "measure", 3),
+            (0.01, 5, "measure", 4),
             (0.01, 5, "select", 4),
-            (1.0, None, "measure", 1),  # the first pair
-            (1e4, None, "measure", 10),  # the last pair
-            (1e4, None, "measure", 11),  # the first of three
+            (0.01, None, "measure", 2),  # the first pair
+            (0.01, None, "measure", 11),  # the last pair
+            (1e4, None, "measure", 1),  # the first of what is planned
             (1e4, None, "measure", 15),
         ],
     )

@@ -33,13 +33,14 @@ _BEYOND = 1 + 2.0**-40
 class Plan:
     """A variance for every residual of the closure, what the objective comes to, and how far it may be from the best.
 
-    The least value possible is at least `value * (1 - gap)`.
+    The least value possible is at least `value * (1 - gap)`. `stderr` is that of a cell of each target.
 
-    >>> Plan(sigma2={(): 0.5}, value=0.5, gap=0.0).sigma2[()]
+    >>> Plan(sigma2={(): 0.5}, stderr={(): 0.7}, value=0.5, gap=0.0).sigma2[()]
     0.5
     """
 
     sigma2: Mapping[Clique, float]
+    stderr: Mapping[Clique, float]
     value: float
     gap: float
 
@@ -74,9 +75,12 @@ def plan(workload: Workload, rho: float, objective: Objective = "sum", neighbour
     else:
         sigma2, gap = _least_largest(pairs, weights)
     sigma2 *= fsum(pairs.precisions(sigma2)) / (2 * float(rho)) * _BEYOND
-    losses = weights * pairs.variances(sigma2)
+    variances = pairs.variances(sigma2)
+    losses = weights * variances
     value = float(losses @ pairs.cells if objective == "sum" else losses.max())
-    return Plan(MappingProxyType(dict(zip(workload.closure, sigma2.tolist(), strict=True))), value, gap)
+    planned = MappingProxyType(dict(zip(workload.closure, sigma2.tolist(), strict=True)))
+    stderr = MappingProxyType(dict(zip(workload.weights, np.sqrt(variances).tolist(), strict=True)))
+    return Plan(planned, stderr, value, gap)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ _APART = 0.5
 """How the noise is shared when measurements are taken apart: the variance for fitting is larger by this factor."""
 MOST_VALUES = 1 << 13
 """Beyond this many values of all attributes together, the matrix of all pairs is too large."""
+_MOST_LEARNING = 2e12
+"""About how many operations go into learning while measurements come in."""
 _LEARNERS, _LEARNT_CLASSES, _FIRST_STEPS, _STEPS = 2, 48, 60, 20
 """A model that is only to tell what is worst known does with few members, classes and steps."""
 
@@ -126,6 +128,16 @@ class Learner:
             member.evidence = evidence
         threads.run(lambda member: member.step(steps), self._members)
         return joined(self._members, evidence.total)
+
+
+def affordable_refits(values: int) -> int:
+    """How often a `Learner` may learn in a run, by how many values all attributes have together: for a minute, say.
+
+    >>> affordable_refits(250) > 1000, affordable_refits(8000)
+    (True, 8)
+    """
+    a_time = 4 * values**2 * _LEARNT_CLASSES * _STEPS * _LEARNERS
+    return max(8, int(_MOST_LEARNING / a_time))
 
 
 def joined(fits: "list[Fit]", total: float) -> Mixture:

@@ -113,8 +113,8 @@ def memory(workload: Workload, *, counted: bool = False) -> int:
     """How many bytes the method takes: for counts, unless they are there, for estimates, and to measure.
 
     >>> from residuum import Domain
-    >>> memory(Workload.all_kway(Domain({"a": 300, "b": 300, "c": 300}), 3)) // 2**20
-    1572
+    >>> memory(Workload.all_kway(Domain({"a": 300, "b": 300, "c": 300}), 3)) // 2**30
+    1
     """
     counts = 0 if counted else counting(workload, in_turn=True)
     return counts + 8 * cells_of(workload) + measuring(workload)

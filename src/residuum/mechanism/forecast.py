@@ -7,8 +7,7 @@ from math import sqrt
 from residuum.core import planner, zcdp
 from residuum.core.domain import Clique
 from residuum.core.neighbours import Neighbours
-from residuum.core.residuals import v
-from residuum.core.workload import Workload, subsets
+from residuum.core.workload import Workload
 from residuum.mechanism import aim, batch, guided
 from residuum.mechanism.terms import Terms
 
@@ -36,14 +35,8 @@ class Forecast:
         """The forecast for a mechanism by its name in releases."""
         rho, neighbours = zcdp.per_row(terms.rho, terms.rows_per_person), Neighbours(terms.neighbours)
         adaptive = mechanism == aim.MECHANISM
-        sigma2 = planner.plan(workload, rho, neighbours=neighbours).sigma2
         return cls(
             guided.memory(workload) if adaptive else batch.memory(workload),
-            {gamma: _stderr(gamma, sigma2, workload) for gamma in workload.targets},
+            planner.plan(workload, rho, neighbours=neighbours).stderr,
             sqrt(guided.first_variance(workload, rho, neighbours)) if adaptive else None,
         )
-
-
-def _stderr(gamma: Clique, sigma2: Mapping[Clique, float], workload: Workload) -> float:
-    sizes = workload.domain.shape(gamma)
-    return sqrt(sum(v(tau, gamma, sizes) * sigma2[tau] for tau in subsets(gamma)))

@@ -1,6 +1,6 @@
 """AIM+GReM guided by a reference model, the default: estimates that know more than what was measured.
 
-Paper: Alg. 4, with four changes, all of them to what is public.
+Paper: Alg. 4, with five changes, all of them to what is public.
 
 - A residual that nobody measured is taken from a reference model, not as zero, so that selection does not pay for what
   the model already tells.
@@ -9,6 +9,8 @@ Paper: Alg. 4, with four changes, all of them to what is public.
   the rest then goes into the higher orders.
 - The number of rounds follows from the noisy total, N √ρ / 15, for so many pairs stand out of the noise. Where that is
   nearly all of them, selecting is a waste, and all are measured at once.
+- Where the budget is so large that ResidualPlanner's noise would be small beside the counts (`_PLENTY`), there is
+  nothing to adapt to, and all is measured as that method plans it.
 - All rounds spend alike: how far an estimate moved says little when it knew much before.
 
 What is asked follows from public values and noisy answers: variances, costs and the number of rounds from the workload,
@@ -21,6 +23,7 @@ resumed run asks what its journal has, also on a machine whose floating point or
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import fsum, pi, sqrt
 
+from residuum.core import planner
 from residuum.core.checks import Array
 from residuum.core.domain import Clique
 from residuum.core.grem import Estimates, NoisyResidual
@@ -30,7 +33,7 @@ from residuum.data.counts import Counts
 from residuum.data.differences import Differences, keeping
 from residuum.data.memory import cells_of, check_memory
 from residuum.data.table import Table
-from residuum.estimate.latent import MOST_VALUES, Learner, fits
+from residuum.estimate.latent import MOST_VALUES, Learner, affordable_refits, fits
 from residuum.estimate.mixture import Mixture, starts
 from residuum.estimate.nonnegative import to_simplex
 from residuum.estimate.reference import Reference, independent, total_of
@@ -53,6 +56,10 @@ _PER_ROUND = 15.0
 """N √ρ for each round."""
 _NEARLY_ALL = 0.75
 """Where so many of the pairs would be selected, all are measured."""
+_PEEK = 0.005
+"""The share of the budget for a first estimate of the total."""
+_PLENTY = 0.08
+"""The mean noise by ResidualPlanner, in L1 and as a share of the total, up to which its plan is followed."""
 _FINE = 0.02
 """The noise in a pair, in L1 and as a share of the total, below which higher orders are worth more."""
 _HIGHER_CELLS = 1 << 28
@@ -64,7 +71,7 @@ the machine, and on the rows, which take memory too.
 _PENALTY = 0.25
 """How much of the noise that a measurement would have counts against a candidate: a model removes most of it."""
 _REFITS = 128
-"""The model learns about so often in a run."""
+"""The model learns about so often in a run, or less often on wide tables."""
 _WORTH_KNOWING = 1e4
 """A prior's residuals with a variance beyond so many times that of the first measurements are left out as noise."""
 
@@ -100,7 +107,9 @@ class Guided:
 
     def loop(self) -> int:
         """Spend the budget; return the number of rounds."""
-        self._measure(initial(self._workload, self._first))
+        if plan := self._plan_of_plenty():
+            return self._in_turn(self._curator_of_all(), plan, 0)
+        self._first_look()
         self._report(Report(self._ledger.spent / self._ledger.rho, 0, ()))
         rounds = self._rounds()
         if rounds > _NEARLY_ALL * len(self._pairs) and self._pairs:
@@ -114,6 +123,33 @@ class Guided:
             return 0
         with threads.one_for_blas():
             return self._select(rounds)
+
+    def _first_look(self) -> None:
+        """Measure the single attributes; with more noise, if a crash has taken a part of what that costs."""
+        sigma2 = initial(self._workload, self._first)
+        cost = fsum(self._neighbours.cost(self._workload.domain.shape(tau)) / (2 * s) for tau, s in sigma2.items())
+        left = self._ledger.remaining
+        if not self._used_up:
+            more = cost / (left * (1 - CRUMB)) if cost > left else 1.0
+            self._measure({tau: s * more for tau, s in sigma2.items()})
+
+    def _plan_of_plenty(self) -> Mapping[Clique, float] | None:
+        """What ResidualPlanner would measure with the budget, if it is plenty for that; a peek at the total tells."""
+        told = self._schedule.rounds is not None or self._schedule.share_singles is not None
+        if told or cells_of(self._workload) > _HIGHER_CELLS:
+            return None
+        self._measure({(): self._neighbours.moved / (2 * _PEEK * self._rho)})
+        if self._used_up:
+            return None
+        plan = planner.plan(self._workload, self._ledger.remaining, neighbours=self._neighbours)
+        away = [sqrt(2 / pi) * stderr * self._workload.domain.size(gamma) for gamma, stderr in plan.stderr.items()]
+        return plan.sigma2 if fsum(away) <= _PLENTY * total_of(self.estimates) * len(away) else None
+
+    def _curator_of_all(self) -> Curator:
+        """A curator that can measure every residual of the workload."""
+        check_memory(self._workload, batch.memory(self._workload, counted=isinstance(self._table, Counts)))
+        truth = Counts.of(self._table, self._workload, in_turn=True)
+        return Curator(truth, self._ledger, self._run.noise, self._neighbours, self._run.journal)
 
     @property
     def _used_up(self) -> bool:
@@ -145,14 +181,12 @@ class Guided:
         if not higher or spent >= rho / 2 or cells_of(self._workload) > _HIGHER_CELLS:
             roots = {tau: sqrt(weight) for tau, weight in self._pairs.items()}
             return self._in_turn(self._curator, evenly(roots, domain, rho, self._neighbours), 0)
-        check_memory(self._workload, batch.memory(self._workload, counted=isinstance(self._table, Counts)))
         evened = evenly(dict.fromkeys(fine, max(higher.values())) | higher, domain, rho, self._neighbours)
         fine = {tau: min(sigma2, evened[tau]) for tau, sigma2 in fine.items()}  # never coarser than what is above them
+        curator = self._curator_of_all()
         done = self._in_turn(self._curator, fine, 0)
         if self._used_up:
             return done
-        truth = Counts.of(self._table, self._workload, in_turn=True)
-        curator = Curator(truth, self._ledger, self._run.noise, self._neighbours, self._run.journal)
         rest = evenly(higher, domain, self._ledger.remaining, self._neighbours)
         return self._in_turn(curator, rest, done)
 
@@ -171,7 +205,7 @@ class Guided:
         """Measure the pairs that are worst known, one in each round. Paper: Alg. 4, lines 6 to 14."""
         ledger, selection = self._ledger, self._schedule.share_select
         current = even_round(ledger.remaining, rounds, self._neighbours.moved, selection)
-        stride, done = -(-rounds // _REFITS), 0
+        stride, done = -(-rounds // min(_REFITS, affordable_refits(sum(self._workload.domain.sizes)))), 0
         model = self._learn(self.estimates)
         self._curator.compare(self._view(model, self._narrow.closure[1:]))
         while not self._used_up:
