@@ -9,7 +9,7 @@ from rich.table import Table
 
 from audit import bugs, parts, tables, whole
 from audit.finding import Finding
-from audit.transcript import Program, aim_grem, default, residual_planner
+from audit.transcript import Program, aim_grem, default, never_plenty, residual_planner
 from residuum.core.neighbours import Relation
 
 AIM = Program(aim_grem)
@@ -72,7 +72,14 @@ def guided() -> Iterator[Audit]:
         ("latent, 2 rounds", Program(default(rounds=2)), tables.crossed(), 0.5, 400),
         ("independent, 2 rounds", Program(default("independent", rounds=2)), tables.crossed(), 0.5, 2000),
         ("independent, 2 rounds", Program(default("independent", rounds=2)), tables.uncrossed(), 0.5, 2000),
-        ("rounds by the noisy total", Program(default("independent")), tables.crossed(), _ON_THE_EDGE, 2000),
+        (
+            "rounds by the noisy total",
+            Program(default("independent"), changes=never_plenty),
+            tables.crossed(),
+            _ON_THE_EDGE,
+            2000,
+        ),
+        ("planned or not by the noisy total", Program(default("independent")), tables.crossed(), _ON_THE_EDGE, 2000),
         ("all pairs", Program(default(rounds=3)), tables.crossed(), 0.5, 12_000),
     ):
         yield lambda what=what, program=program, pair=pair, rho=rho, runs=runs: whole.audit(

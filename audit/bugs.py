@@ -77,13 +77,13 @@ def doubled() -> Iterator[None]:
 
 @contextmanager
 def counted() -> Iterator[None]:
-    """As many rounds as the true total suggests, not the noisy one."""
+    """As many rounds as the true total suggests, not the noisy one, and always some."""
 
     def rounds(guided: Guided) -> int:
         total = int(guided._curator._differences.marginal(()))
         return int(total * sqrt(guided._rho / guided._neighbours.moved) / guided_module._PER_ROUND)
 
-    with patch.object(Guided, "_rounds", rounds):
+    with patch.object(Guided, "_rounds", rounds), patch.object(guided_module, "_PLENTY", 0.0):
         yield
 
 

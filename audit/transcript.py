@@ -6,8 +6,8 @@ table, the mechanism gets the same answers and has to ask the same questions. Th
 default tells its curator, from a model of earlier answers, so they are taken down as well and have to be the same.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -21,7 +21,7 @@ from residuum.core.grem import Estimates
 from residuum.core.workload import Workload
 from residuum.data.counts import Counts
 from residuum.estimate.reference import Reference
-from residuum.mechanism import aim, batch
+from residuum.mechanism import aim, batch, guided
 from residuum.mechanism.curator import AdaptiveCurator
 from residuum.mechanism.journal import Arrays, Journal
 from residuum.mechanism.run import Run, Terms
@@ -135,6 +135,13 @@ def default(reference: Reference = "latent", **schedule: Any) -> Mechanism:
 def residual_planner(run: Run, counts: Counts, workload: Workload) -> Release:
     """ResidualPlanner as `residuum.residual_planner` runs it."""
     return batch.batch(run, counts, workload, objective="sum", progress=False)
+
+
+@contextmanager
+def never_plenty() -> Iterator[None]:
+    """No budget is so large that the default measures all as planned: small tables have no budget between."""
+    with patch.object(guided, "_PLENTY", 0.0):
+        yield
 
 
 class _Watched(Run):

@@ -249,7 +249,8 @@ def test_what_a_foreign_release_says_of_itself_is_shown_or_refused(release, plac
     del content["sha256"]
     content["sha256"] = sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     (folder / "manifest.json").write_text(json.dumps(content))
-    for command in (("info", folder), ("query", folder, "sex"), ("query", folder, "sex", "--format", "json")):
+    raw = ("query", folder, "sex", "--estimate", "mle")
+    for command in (("info", folder), raw, (*raw, "--format", "json")):
         result = run(*command)
         assert result.exit_code in (0, 2)
         assert "\x1b" not in result.stdout + result.stderr

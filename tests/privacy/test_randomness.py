@@ -12,20 +12,28 @@ NOISE = {"residuum.privacy.noise", "residuum.privacy.simulator"}
 OTHERS = {
     "residuum.cli.tour",  # the same people, written to a file
     "residuum.data.sample",  # made-up people for the demo
+    "residuum.estimate.latent",  # where a fit to noisy answers starts
     "residuum.privacy.opendp",  # noise that has to be asked for
+    "residuum.release",  # synthetic rows, which cost nothing
 }
 HARMLESS = {
     "residuum": {UNKNOWN},  # public names that are imported when first asked for
     "residuum.cli": {UNKNOWN},  # commands, likewise
     "residuum.cli.common": {"tempfile.mkstemp"},  # where a file is written before it has its name
     "residuum.cli.export": {"tempfile.mkdtemp"},
+    "residuum.cli.truth": {"numpy.random.default_rng"},  # which marginals are compared, for the owner's eyes
     "residuum.cli.tour": {"tempfile.mkdtemp"},
     "residuum.data.sources.engine": {"tempfile.TemporaryDirectory"},  # for what does not fit in memory
+    "residuum.estimate.decode": {"numpy.random.Generator"},  # names of a type, as in the next two
+    "residuum.estimate.evidence": {"numpy.random.Generator"},
+    "residuum.estimate.rows": {"numpy.random.Generator"},
     "residuum.kernels": {"tempfile.TemporaryDirectory", UNKNOWN},  # for compiled code; the modules beside it
     "residuum.mechanism.run": {"secrets.token_hex"},  # the name of a run
     "residuum.privacy.noise": {"secrets.token_hex"},  # the name of a source of noise
-    "residuum.release": {UNKNOWN},  # libraries that tables are handed out with
+    "residuum.marginal": {UNKNOWN},  # libraries that tables are handed out with
+    "residuum.present.notebook": {UNKNOWN},  # a library that plots are drawn with
     "residuum.store.folder": {"tempfile.mkdtemp"},  # where a release is written before it has its place
+    "residuum.store.model": {"tempfile.mkstemp"},
 }
 """Random names, and imports by a name that is not written out: no number that is released comes from these."""
 

@@ -55,7 +55,7 @@ def to_simplex(values: ArrayLike, total: float) -> Array:
     if total <= 0:
         return np.zeros(values.shape)
     with np.errstate(over="ignore"):
-        below = np.maximum(values - values.max(), -total)  # cells so far below the largest come to 0 anyway
+        below = np.maximum(values - values.max(), -2 * total)  # cells so far below the largest come to 0 anyway
     ordered = -np.sort(-below, axis=None)
     excess = np.cumsum(ordered) - total
     kept = np.flatnonzero(ordered * np.arange(1, ordered.size + 1) > excess)[-1] + 1
