@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark lint audit bench bench-accuracy bench-noise bench-algebra bench-read bench-scale clean
+.PHONY: help demo test test-spark test-browser lint audit bench bench-accuracy bench-noise bench-algebra bench-read bench-scale clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -20,6 +20,12 @@ test-spark: $(VENV)/.installed-test $(VENV)/.installed-spark ## Count on a Spark
 		&& apt-get update -qq && apt-get install -qq -y --no-install-recommends openjdk-17-jre-headless; } \
 		|| { echo "Spark needs Java 17 or later. Install it, as with: apt-get install openjdk-17-jre-headless"; exit 1; }
 	@RESIDUUM_CLUSTER=1 $(BIN)/python -m pytest tests/data/test_spark.py tests/cli/test_spark.py tests/data/test_spark_cluster.py
+
+test-browser: $(VENV)/.installed-test $(VENV)/.installed-explore $(VENV)/.installed-browser ## Use the explorer in a real browser
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } \
+		|| { echo "The browser tests need Chromium. Install it, as with: apt-get install chromium"; exit 1; }
+	@RESIDUUM_BROWSER=1 $(BIN)/python -m pytest tests/browser
 
 lint: $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-lint ## Check style and types
 	@$(BIN)/ruff check .

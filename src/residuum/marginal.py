@@ -1,4 +1,4 @@
-"""A released table of counts, with what is known of its errors, and as tables of other libraries."""
+"""A released table of counts, with what is known of its errors, as tables of other libraries, and as a plot."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
@@ -14,6 +14,7 @@ from residuum.estimate.intervals import REACH
 from residuum.estimate.nonnegative import to_integers
 
 if TYPE_CHECKING:
+    import altair
     import pandas
     import polars
     import pyarrow
@@ -79,7 +80,7 @@ class Marginal:
         >>> marginal.to_arrow().to_pydict()["sex"]
         ['f', 'm']
         """
-        pa = _library("pyarrow", "residuum")
+        pa = library_of("pyarrow", "residuum")
         codes = np.indices(self.values.shape).reshape(self.values.ndim, self.values.size)
         columns: dict[str, Any] = {
             name: labelled(pa, labels, code)
@@ -105,7 +106,7 @@ class Marginal:
         >>> marginal.to_pandas().set_index("sex").loc["m", "value"].item()
         53.0
         """
-        _library("pandas", "residuum[pandas]")
+        library_of("pandas", "residuum[pandas]")
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> "polars.DataFrame":
@@ -115,12 +116,31 @@ class Marginal:
         >>> marginal.to_polars().shape
         (2, 5)
         """
-        frame: Any = _library("polars", "residuum[polars]").from_arrow(self.to_arrow())
+        frame: Any = library_of("polars", "residuum[polars]").from_arrow(self.to_arrow())
         return frame
 
+    def plot(self, *, grouped: bool = False, **settings: Any) -> "altair.LayerChart | altair.FacetChart | altair.Chart":
+        """A plot of it, for a notebook or to be saved, that shows how far the counts may be off and needs no network.
 
-def _library(name: str, requirement: str) -> Any:
-    """A library that only those need who ask for its tables."""
+        One attribute makes bars with 95% intervals; two make a heat map, or with `grouped` bars with intervals; three
+        make a panel for each value of the last. `settings` are those of `residuum.present.plots.spec`. Save it with
+        `residuum.present.plots.save(chart, "sex.html")`, or `.svg`, or `.png`.
+
+        >>> marginal = Marginal(("sex",), np.array([48.0, 53.0]), 1.0, (), (("f", "m"),))
+        >>> marginal.plot().to_dict()["title"]["text"]
+        'sex'
+        """
+        from residuum.present import plots
+
+        return plots.chart(self, grouped=grouped, **settings)
+
+
+def library_of(name: str, requirement: str) -> Any:
+    """A library that only those need who ask for its tables or pictures.
+
+    >>> library_of("json", "residuum").dumps([])
+    '[]'
+    """
     try:
         return import_module(name)
     except ImportError:

@@ -57,7 +57,7 @@ def test_completion_knows_the_commands():
         "_RESIDUUM_COMPLETE": "complete_bash", "COMP_WORDS": "residuum re", "COMP_CWORD": "1",
     }  # fmt: skip
     done = subprocess.run([RESIDUUM], env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["release", "resume"]
+    assert done.stdout.split() == ["release", "resume", "report"]
 
 
 def test_a_draft_becomes_a_release(place, tmp_path):

@@ -23,6 +23,8 @@ COMMANDS = {
     "resume": "Go on with a release that was stopped or died.",
     "info": "Show what a release is, what it guarantees and how noisy it is.",
     "query": "Show a marginal of a release with its error bars, or write it to a file.",
+    "explore": "Look through a release in a browser.",
+    "report": "Write a report on a release: one web page.",
     "sample": "Write synthetic rows drawn from a release to a file.",
     "export": "Write the marginals of a release to files.",
     "ledger": "Keep the budget that all releases of a data set share.",

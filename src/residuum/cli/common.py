@@ -49,9 +49,7 @@ def new_app(**settings: Any) -> typer.Typer:
 @contextmanager
 def written(path: Path, *, force: bool = False) -> Iterator[Path]:
     """A place to write a file in, which is at `path` once it is whole; one that is there is kept, unless by `force`."""
-    refusal = ReleaseError(f"There is a file {str(path)!r} already. Name another, or overwrite it with --force.")
-    if os.path.lexists(path) and not force:
-        raise refusal
+    refuse_existing(path, force=force)
     if path.is_dir():
         raise ReleaseError(f"Expected a file to write to, but {str(path)!r} is a folder.")
     try:
@@ -67,9 +65,19 @@ def written(path: Path, *, force: bool = False) -> Iterator[Path]:
         else:
             os.link(place, path)
     except FileExistsError:
-        raise refusal from None
+        raise _in_the_way(path) from None
     finally:
         place.unlink(missing_ok=True)
+
+
+def refuse_existing(path: Path, *, force: bool = False) -> None:
+    """Refuse to write over a file, before the work is done that would go into it."""
+    if os.path.lexists(path) and not force:
+        raise _in_the_way(path)
+
+
+def _in_the_way(path: Path) -> ReleaseError:
+    return ReleaseError(f"There is a file {str(path)!r} already. Name another, or overwrite it with --force.")
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""A small web application, for this machine alone, in which one looks through a release."""
