@@ -115,7 +115,7 @@ class Release:
         if estimate == "latent":
             return model.marginal(gamma), model_stderr(model, gamma)
         values = to_simplex(shrunk(self.estimates, model, gamma), model.total)
-        return values, best_stderr(self.estimates, model, gamma)
+        return values, best_stderr(self.estimates, model, gamma, values)
 
     def fit(self, progress: bool | Callable[[float], None] | None = None) -> Mixture:
         """The latent classes of this release: fitted when first asked for, and kept. They cost no privacy.

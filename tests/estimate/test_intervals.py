@@ -101,15 +101,23 @@ class TestBest:
             made(DOMAIN.sizes, members=1),
             Estimates(WORKLOAD, [NoisyMarginal((0, 1), np.ones((3, 2)), 9.0)]),
         )
-        np.testing.assert_allclose(best_stderr(estimates, one, (0, 1)), np.full((3, 2), 3.0))
-        assert best_stderr(estimates, one, (0, 2)) is None
+        np.testing.assert_allclose(best_stderr(estimates, one, (0, 1), np.ones((3, 2))), np.full((3, 2), 3.0))
+        assert best_stderr(estimates, one, (0, 2), np.ones((3, 4))) is None
 
     def test_the_model_where_something_was_not_measured(self):
         estimates = Estimates(WORKLOAD, [NoisyMarginal((0,), np.ones(3), 1e-6)])
-        np.testing.assert_array_equal(best_stderr(estimates, self.MODEL, (0, 1)), model_stderr(self.MODEL, (0, 1)))
+        found = best_stderr(estimates, self.MODEL, (0, 1), self.MODEL.marginal((0, 1)))
+        np.testing.assert_allclose(found, model_stderr(self.MODEL, (0, 1)))
 
-    def test_never_above_either(self):
+    def test_never_above_either_where_both_say_the_same(self):
         modelled = model_stderr(self.MODEL, (0, 1))
         noise = np.median(modelled)
         estimates = Estimates(WORKLOAD, [NoisyMarginal((0, 1), np.ones((3, 2)), noise**2)])
-        np.testing.assert_allclose(best_stderr(estimates, self.MODEL, (0, 1)), np.minimum(modelled, noise))
+        found = best_stderr(estimates, self.MODEL, (0, 1), self.MODEL.marginal((0, 1)))
+        np.testing.assert_allclose(found, np.minimum(modelled, noise))
+
+    def test_what_is_far_from_the_model_is_not_sure_because_of_it(self):
+        values = self.MODEL.marginal((0, 1)) + 100.0
+        known = Estimates(WORKLOAD, [NoisyMarginal((0, 1), np.ones((3, 2)), 9.0)])
+        np.testing.assert_allclose(best_stderr(known, self.MODEL, (0, 1), values), np.full((3, 2), 3.0))
+        assert best_stderr(Estimates(WORKLOAD), self.MODEL, (0, 1), values).min() > 100

@@ -31,8 +31,8 @@ EstimateOption = Annotated[
 Integers = Annotated[bool, typer.Option("--integers", help="Whole counts from 0 that add up to the noisy total.")]
 
 
-_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""What ends a run like Ctrl-C."""
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""What ends a run: Ctrl-C, and what is like it."""
 
 
 def new_app(**settings: Any) -> typer.Typer:
@@ -83,12 +83,22 @@ def _in_the_way(path: Path) -> ReleaseError:
 @contextmanager
 def resumable(folder: Path) -> Iterator[None]:
     """A run that keeps a journal in a folder: whoever stops it, or whatever makes it fail, how it can go on is said."""
-    before = {number: signal.signal(number, _stop) for number in _SIGNALS}
+    stopped: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        stopped.append(number)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in _SIGNALS}
     try:
         yield
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"Stopped. {_left(folder)}") from None
-    except (ResiduumError, OSError, MemoryError) as error:
+    except Exception as error:
+        if stopped:  # while a library was imported, say, which took the interrupt for a fault of its own
+            raise KeyboardInterrupt(f"Stopped. {_left(folder)}") from None
+        if not isinstance(error, ResiduumError | OSError | MemoryError):
+            raise
         if not (folder / JOURNAL).exists() or (folder / MANIFEST).exists():
             raise
         reason = str(error) if isinstance(error, ResiduumError) else "The system refused: memory, or the disk."
@@ -105,10 +115,6 @@ def _left(folder: Path) -> str:
     if (folder / JOURNAL).exists():
         return f"What was measured is kept. Go on with: residuum resume {shown_path(folder)}"
     return "Nothing was released, and nothing was spent."
-
-
-def _stop(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def shown_path(path: Path) -> str:

@@ -40,18 +40,22 @@ def noise_stderr(estimates: Estimates, gamma: Clique) -> tuple[float, tuple[Cliq
     return sqrt(variance), tuple(tau for tau, precision in precisions.items() if precision == 0)
 
 
-def best_stderr(estimates: Estimates, model: Mixture, gamma: Clique) -> Array | None:
-    """The standard error of each cell of a marginal drawn towards a model: the smaller of what either says.
+def best_stderr(estimates: Estimates, model: Mixture, gamma: Clique, values: Array) -> Array | None:
+    """The standard error of each cell of a marginal drawn towards a model: the smaller of what noise and model say.
 
-    The noise says nothing of a marginal that lacks a component. The result has shape (n_i for i in γ).
+    Where measurements keep a cell away from the model, that distance counts as an error of the model's. The noise says
+    nothing of a marginal that lacks a component. `values` and the result have shape (n_i for i in γ).
 
     >>> from residuum import Domain, NoisyMarginal, Workload
     >>> estimates = Estimates(Workload.all_kway(Domain({"sex": 2}), 1), [NoisyMarginal((0,), [48, 53], sigma2=4.0)])
     >>> shares = np.array([[[0.5, 0.5]], [[0.3, 0.7]]], dtype=np.float32)
-    >>> best_stderr(estimates, Mixture((2,), 100.0, np.ones((2, 1), dtype=np.float32), shares), (0,))
+    >>> mixture = Mixture((2,), 100.0, np.ones((2, 1), dtype=np.float32), shares)
+    >>> best_stderr(estimates, mixture, (0,), np.array([48.0, 53.0]))
     array([2., 2.])
     """
     modelled = model_stderr(model, gamma)
+    if modelled is not None:
+        modelled = np.hypot(modelled, values - model.marginal(gamma))
     noise, unmeasured = noise_stderr(estimates, gamma)
     if unmeasured:
         return modelled
