@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-browser lint audit bench bench-accuracy bench-noise bench-algebra bench-read bench-scale clean
+.PHONY: help demo docs test test-spark test-browser lint audit bench bench-accuracy bench-noise bench-algebra bench-read bench-scale clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -32,6 +32,10 @@ lint: $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-lint #
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
 
+docs: $(VENV)/.installed-docs ## Build the documentation as a site, in site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Built the documentation: site/index.html"
+
 audit: $(VENV)/.installed-test ## Audit the privacy claims empirically, then kill and resume 200 runs (some ten minutes)
 	@$(BIN)/python -m audit
 	@$(BIN)/python -m tests.mechanism.killing --kills 200
@@ -55,7 +59,7 @@ bench-scale: $(VENV)/.installed-bench ## Measure how many rows a core counts in 
 	@$(BIN)/python -m bench.scale
 
 clean: ## Remove the virtual environment and everything compiled
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
