@@ -287,7 +287,7 @@ def test_the_budget(opened):
     drawn(page)
     page.get_by_role("link", name="Budget").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Budget")
-    expect(page.locator("main")).to_contain_text("factor of at most 2.72")
+    expect(page.locator("main")).to_contain_text("at most e^ε = 2.72 times as likely")
     assert page.locator(".spending rect").count() == 7
     page.get_by_text("The same in numbers").click()
     expect(page.get_by_role("rowheader", name="Before the first round")).to_be_visible()
@@ -368,6 +368,24 @@ def test_the_classes_are_waited_for(opened, tmp_path):
         expect(page.locator("#fitting")).to_be_hidden(timeout=120_000)
         expect(page.locator("#notes")).to_contain_text("best")
         assert (tmp_path / "wide" / "model.arrow").exists()
+    finally:
+        ended(process)
+
+
+def test_an_attribute_of_a_million_values_does_not_hang_the_page(opened, tmp_path):
+    estimates = Estimates(Workload.all_kway(Domain({"id": 1_000_000, "sex": 2}), 2))
+    residuum.save(Release(estimates, 0.5, (), {"caveats": ()}, frozenset({"a"})), tmp_path / "long")
+    process, address = started(tmp_path / "long")
+    try:
+        page = opened("/?by=id&by=sex&estimate=mle", base=address)
+        drawn(page)
+        page.set_default_timeout(2000)
+        page.locator("summary", has_text="id").click()
+        expect(page.locator("#values")).to_contain_text("Too many values to list here")
+        page.locator("summary", has_text="sex").click()
+        page.get_by_label("Only one value of sex").select_option("1")
+        drawn(page, 2)
+        expect(page.locator("#where")).to_have_text("1 to 200 of 1,000,000")
     finally:
         ended(process)
 

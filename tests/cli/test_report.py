@@ -8,6 +8,7 @@ import pytest
 from residuum.cli import truth
 from tests.cli import people
 from tests.cli.people import SECRETS, refused, run
+from tests.present import releases
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,15 @@ def test_the_errors_are_those_of_the_release(place, release):
     assert [order.columns for order in against.orders] == ["the total", "single columns", "pairs"]
     assert all(0 <= one.share < 0.05 for one in against.worst)
     assert against.best[0].share <= against.worst[0].share
+
+
+def test_caveats_cannot_do_anything_to_a_terminal(tmp_path):
+    import residuum
+
+    residuum.save(releases.made(caveats=("\x1b[31mred",)), tmp_path / "release")
+    result = run("report", tmp_path / "release", "-o", tmp_path / "report.html")
+    assert r"Caveat: \x1b[31mred." in result.stderr
+    assert "\x1b" not in result.stderr + (tmp_path / "report.html").read_text()
 
 
 def test_of_many_marginals_some_are_compared(place, release, monkeypatch):

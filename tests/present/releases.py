@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from residuum import Domain, Estimates, NoisyMarginal, Release, Workload
-from residuum.core.zcdp import Spend
+from residuum.core.zcdp import Spend, rho_of
 from residuum.release import fingerprint
 from residuum.store import save
 
@@ -21,7 +21,7 @@ CLIQUES = (("age", "sex", IMAGE), ("age", "pet"), ("code", "age", "sex"))
 """No marginal has both a sex and a pet."""
 
 
-def made(*, seeded: bool = False) -> Release:
+def made(*, seeded: bool = False, **said: object) -> Release:
     """Measured are all components of the first two marginals, and single codes."""
     rng = np.random.default_rng(0)
     workload = Workload(DOMAIN, CLIQUES)
@@ -31,19 +31,21 @@ def made(*, seeded: bool = False) -> Release:
         shape = DOMAIN.shape(gamma)
         measured.append(NoisyMarginal(gamma, 14_000 * rng.dirichlet(np.ones(np.prod(shape))).reshape(shape), 25.0))
     estimates = Estimates(workload, measured)
-    spends = [Spend("gaussian", (0,), 2**94, 0.5)]
-    spends += [Spend("exponential", (), 2**92, 0.5), Spend("gaussian", (0, 1), 2**93, 0.5)] * 3
+    rho = rho_of(1.0, 1e-9)
+    spends = [Spend("gaussian", (0,), 2**94, rho)]
+    spends += [Spend("exponential", (), 2**92, rho), Spend("gaussian", (0, 1), 2**93, rho)] * 3
     provenance = {
         "mechanism": "by hand",
         "software": "residuum 0",
         "epsilon": 1.0,
         "delta": 1e-9,
-        "rho": 0.5,
+        "rho": rho,
         "rows_per_person": 2,
         "neighbours": "add-remove",
         "caveats": ("not private: seeded",) if seeded else (),
+        **said,
     }
-    return Release(estimates, 0.5, tuple(spends), provenance, frozenset({fingerprint(estimates)}))
+    return Release(estimates, rho, tuple(spends), provenance, frozenset({fingerprint(estimates)}))
 
 
 def folder(place: Path, *, seeded: bool = False, fitted: bool = True) -> Path:

@@ -2,10 +2,17 @@
 
 import json
 import re
+import signal
 import socket
+import subprocess
+import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from html import escape
 from html.parser import HTMLParser
 from importlib.resources import files
+from itertools import product
+from time import sleep
 
 import numpy as np
 import pytest
@@ -15,12 +22,12 @@ import residuum
 from residuum import Domain, Estimates, NoisyMarginal, Release, Workload
 from residuum.cli import app as commands
 from residuum.errors import ReleaseError
-from residuum.present.explorer import budget
+from residuum.present.explorer import budget, serve
 from residuum.present.explorer.app import application
 from residuum.present.explorer.background import Fitting, Library
-from residuum.present.explorer.guard import POLICY, serves
-from residuum.present.explorer.serve import listening
+from residuum.present.explorer.guard import PAGES, POLICY, serves
 from residuum.present.explorer.view import MOST_CELLS, ROWS
+from residuum.present.promise import Promise
 from tests.present import releases
 from tests.present.releases import AGES, IMAGE, SCRIPT
 
@@ -84,6 +91,38 @@ def test_a_host_that_is_not_served_is_refused(people, address, host):
     assert answer.headers["content-security-policy"] == POLICY
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_page_of_somebody_elses_makes_no_work(people, monkeypatch, site):
+    monkeypatch.setattr(Release, "marginal", None)  # nobody asks for one
+    said = {"sec-fetch-site": site, "sec-fetch-mode": "no-cors"}
+    moved = {"sec-fetch-site": site, "sec-fetch-mode": "navigate"}
+    for address in ADDRESSES:
+        assert people.get(address, headers=said).status_code == 403
+        answer = people.get(address, headers=moved)
+        assert answer.status_code == (200 if address in PAGES else 403)
+        assert answer.headers["content-security-policy"] == POLICY
+    assert people.get("/?by=age", headers=moved).status_code == 200
+    assert people.get("/api/status", headers={"sec-fetch-site": "same-origin"}).status_code == 200
+
+
+def test_one_marginal_is_computed_at_a_time():
+    release, at_once, most = releases.made(), [], []
+
+    def slow(attributes, estimate="best"):
+        at_once.append(attributes)
+        most.append(len(at_once))
+        sleep(0.05)
+        at_once.remove(attributes)
+        return Release.marginal(release, attributes, estimate)
+
+    object.__setattr__(release, "marginal", slow)
+    asked = [f"/api/view?by={name}&estimate=mle" for name in ("age", "sex", "pet", "code")]
+    some = client(release)
+    with ThreadPoolExecutor(4) as pool:
+        assert [answer.status_code for answer in pool.map(some.get, asked)] == [200] * 4
+    assert most == [1] * 4
+
+
 def test_which_hosts_are_served():
     assert all(map(serves("127.0.0.1", 80), ["localhost", "127.0.0.1:80", "LOCALHOST:80", "[::1]"]))
     everywhere = serves("0.0.0.0", 8000)
@@ -91,7 +130,9 @@ def test_which_hosts_are_served():
     assert everywhere("[2001:db8::1]:8000")
     assert not everywhere("192.0.2.7:8001")
     assert not everywhere("evil.example:8000")
-    assert serves("office.example", 8000)("office.example:8000")
+    assert serves("0.0.0.0", 80)("192.0.2.7")
+    assert serves("Office.Example", 8000)("office.example:8000")
+    assert not any(map(serves("::", 8000), ["[::1]", "::1:8000", "[[::1]]:8000", ":8000", "", "8000"]))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
@@ -115,18 +156,18 @@ def test_a_view_is_the_marginal(people, folder):
     marginal = residuum.load(folder).marginal(["sex", "age"])
     table = view["table"]
     assert (view["estimate"], view["cells"], table["pages"]) == ("best", 14, 1)
-    assert view["labels"] == [["female", "male"], list(AGES)]
+    assert [attribute["labels"] for attribute in view["attributes"]] == [["female", "male"], list(AGES)]
     assert table["values"] == marginal.values.reshape(-1).tolist()
     assert table["lower"] == marginal.lower.reshape(-1).tolist()
     assert table["upper"] == marginal.upper.reshape(-1).tolist()
-    assert list(zip(*table["codes"], strict=True)) == [*np.ndindex(2, 7)]
+    assert [*zip(*table["labels"], strict=True)] == [*product(["female", "male"], AGES)]
     assert len(view["spec"]["data"]["values"]) == 14
 
 
 def test_values_can_be_chosen(people):
     whole = people.get("/api/view", params={"by": ["sex", "age"]}).json()
     view = people.get("/api/view", params={"by": ["sex", "age"], "keep0": "1", "keep1": "6.2.2"}).json()
-    assert view["labels"] == [["male"], [AGES[2], AGES[6]]]
+    assert view["table"]["labels"] == [["male", "male"], [AGES[2], AGES[6]]]
     assert view["table"]["values"] == [whole["table"]["values"][7 + k] for k in (2, 6)]
     assert (view["cells"], view["all"], view["fixed"]) == (2, 14, ["sex: male"])
     assert {"a0": AGES[2]}.items() <= view["spec"]["data"]["values"][0].items()
@@ -137,7 +178,7 @@ def test_values_can_be_chosen(people):
 
 def test_attributes_without_labels_keep_their_codes(people):
     view = people.get("/api/view", params={"by": ["code"], "keep0": "7.38"}).json()
-    assert view["labels"] == [["7", "38"]]
+    assert view["table"]["labels"] == [["7", "38"]]
 
 
 def test_pages_hold_every_row_once_in_the_order_asked_for(people):
@@ -149,7 +190,9 @@ def test_pages_hold_every_row_once_in_the_order_asked_for(people):
         last = people.get("/api/view", params={**asked, "page": 99, "part": "table"}).json()
         assert last["table"] == pages[2]
         assert "spec" not in last
-        cells = [cell for page in pages for cell in zip(*page["codes"], strict=True)]
+        places = [[*map(str, range(40))], AGES, ["female", "male"]]
+        labels = [row for page in pages for row in zip(*page["labels"], strict=True)]
+        cells = [tuple(names.index(text) for names, text in zip(places, row, strict=True)) for row in labels]
         values, halves = ([cell for page in pages for cell in page[name] or []] for name in ("values", "halves"))
         assert sorted(cells) == [*np.ndindex(40, 7, 2)]
         keys = {"cells": cells, "1": [cell[1] for cell in cells], "people": values}
@@ -218,7 +261,7 @@ def test_labels_never_stand_in_a_page(folder):
             assert not any(name.startswith("on") or name == "style" for name in attributes)
     view = nasty.get("/api/view", params={"by": [IMAGE]})
     assert view.headers["content-type"] == "application/json"
-    assert view.json()["labels"] == [[SCRIPT, "b & c", "(missing)", "(empty)"]]
+    assert view.json()["table"]["labels"] == [[SCRIPT, "b & c", "(missing)", "(empty)"]]
 
 
 def test_scripts_of_the_page_build_no_html():
@@ -237,10 +280,16 @@ def test_a_marginal_of_a_million_cells_is_cut():
     view = answer.json()
     assert len(answer.content) < 500_000
     assert (view["cells"], view["table"]["pages"], len(view["table"]["values"])) == (10**6, 10**6 // ROWS, ROWS)
-    assert [code[0] for code in view["table"]["codes"]] == [999, 999]
+    assert [texts[0] for texts in view["table"]["labels"]] == ["999", "999"]
     assert len(view["spec"]["data"]["values"]) <= 2000
     assert any("Cut to the most frequent" in note for note in view["notes"])
     assert MOST_CELLS < 10**9
+    domain = Domain({"a": 1_000_000, "b": 2})
+    long = client(Release(Estimates(Workload.all_kway(domain, 2)), 0.5, (), {"caveats": ()}, frozenset()))
+    answer = long.get("/api/view", params={"by": ["a", "b"], "estimate": "mle", "page": "10000"})
+    assert len(answer.content) < 500_000
+    assert answer.json()["table"]["labels"][0][-1] == "999999"
+    assert [attribute["labels"] for attribute in answer.json()["attributes"]] == [None, ["0", "1"]]
     large = wide.get("/api/view", params={"by": ["a", "b", "c"], "estimate": "mle"})
     assert "1,000,000,000 cells, more than can be shown" in large.json()["error"]
 
@@ -288,7 +337,7 @@ def test_a_fault_is_said_without_its_details(folder, monkeypatch, capsys):
     def fail(*_):
         raise RuntimeError("a detail")
 
-    monkeypatch.setattr(budget, "promise", fail)
+    monkeypatch.setattr(budget, "facts", fail)
     answer = client(residuum.load(folder)).get("/budget")
     assert answer.status_code == 500
     assert "a detail" not in answer.text
@@ -310,7 +359,13 @@ def test_without_the_library_there_is_still_a_page(people, monkeypatch):
 
 def test_the_budget_is_told_in_words_and_numbers(people, folder):
     text = people.get("/budget").text
-    for part in ("factor of at most 2.72", "ε = 1 at δ = 1e-09", "up to 2 rows each", "by hand, residuum 0"):
+    parts = (
+        "at most e^ε = 2.72 times as likely",
+        "ε = 1, δ = 1e-09 (ρ = 0.01497)",
+        "up to 2 rows",
+        "by hand, residuum 0",
+    )
+    for part in (*parts, *map(escape, Promise.of(residuum.load(folder)).leaves_open)):
         assert part in text
     assert "NOT PRIVATE" not in text
     _, bars = budget.steps(residuum.load(folder).spends)
@@ -334,6 +389,22 @@ def test_a_seeded_release_is_not_private():
     seeded = client(releases.made(seeded=True))
     assert all("NOT PRIVATE" in seeded.get(address).text for address in ("/", "/budget", "/nowhere"))
     assert "None. The noise was drawn with a seed" in seeded.get("/budget").text
+    assert "what a run without a seed would have guaranteed" in seeded.get("/budget").text
+
+
+def test_what_is_not_seen_in_a_provenance_is_written_out():
+    hidden = "\u202eevil\x1b[31m"
+    text = client(releases.made(mechanism=hidden, software=hidden, caveats=(hidden,))).get("/budget").text
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    assert text.count(r"\u202eevil\x1b[31m") == 3
+
+
+def test_what_a_folder_claims_beyond_its_budget_is_not_repeated():
+    for said in ({"epsilon": 0.1}, {"epsilon": 10**400}, {"delta": 0.0}, {"delta": 1e-12}, {"rho": 0.1}):
+        text = client(releases.made(**said)).get("/budget").text
+        assert "ρ = 0.01497 (zero-concentrated), for each person." in text
+        assert "e^ε = 2.72 times" in text
 
 
 def run(*arguments):
@@ -349,16 +420,46 @@ def test_the_command_says_what_is_wrong(folder, tmp_path, monkeypatch):
     assert "Say --allow-remote if they may." in run(folder, "--host", "0.0.0.0", "--port", "0")
     assert "no address 'nowhere.invalid'" in run(folder, "--host", "nowhere.invalid", "--allow-remote")
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert "any free one with --port 0" in run(folder, "--port", taken.getsockname()[1])
+        port = taken.getsockname()[1]
+        assert f"at 127.0.0.1:{port}: address already in use. Name another" in run(folder, "--port", port)
     monkeypatch.setattr("residuum.cli.explore.find_spec", lambda name: None if name == "uvicorn" else name)
     assert "This needs uvicorn, which is not installed. Run: pip install 'residuum[explore]'" in run(folder)
 
 
 def test_other_machines_come_in_only_where_that_was_said():
     with pytest.raises(ReleaseError, match="other machines"):
-        listening("192.0.2.1", 0)
-    with listening("0.0.0.0", 0, remote=True) as place:
+        serve.listening("192.0.2.1", 0)
+    with serve.listening("0.0.0.0", 0, remote=True) as place:
         assert place.getsockname()[0] == "0.0.0.0"
+        assert serve.address("::", place) == f"http://[::1]:{place.getsockname()[1]}/"
+
+
+SLOW = """
+import socket, threading, time, urllib.request
+from residuum.present.explorer.app import application
+from residuum.present.explorer.serve import listening, serve
+from tests.present import releases
+release = releases.made()
+object.__setattr__(release, "marginal", lambda *_: print("asked", flush=True) or time.sleep(60))
+place = listening("127.0.0.1", 0)
+url = f"http://127.0.0.1:{place.getsockname()[1]}/api/view?by=age&estimate=mle"
+ask = threading.Thread(target=urllib.request.urlopen, args=(url,), daemon=True)
+serve(application(release, "slow", lambda _: True), place, ask.start)
+"""
+
+
+def test_ctrl_c_ends_it_while_something_large_is_computed():
+    process = subprocess.Popen([sys.executable, "-c", SLOW], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "asked\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 130
+    assert said.endswith("Stopped.\n")
 
 
 def test_what_is_sent_is_json_without_nan(people):

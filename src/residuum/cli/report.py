@@ -8,6 +8,7 @@ import typer
 from residuum import Schema, load
 from residuum.cli.common import Folder, Force, new_app, refuse_existing, shown_path, written
 from residuum.errors import ReleaseError
+from residuum.present.shown import plain
 
 app = new_app()
 
@@ -69,4 +70,4 @@ def report(
     if truth is not None:
         typer.echo("It shows the true data: NOT PRIVATE, for their owner only.", err=True)
     for caveat in release.provenance["caveats"]:
-        typer.echo(f"Caveat: {caveat}.", err=True)
+        typer.echo(f"Caveat: {plain(str(caveat))}.", err=True)

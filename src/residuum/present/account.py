@@ -61,8 +61,8 @@ def kinds(spends: Sequence[Spend]) -> list[Kind]:
     counts: Counter[str] = Counter()
     costs: dict[str, float] = {}
     for spend in spends:
-        counts[_kind(spend)] += 1
-        costs[_kind(spend)] = costs.get(_kind(spend), 0.0) + spend.rho
+        counts[kind(spend)] += 1
+        costs[kind(spend)] = costs.get(kind(spend), 0.0) + spend.rho
     whole = sum(costs.values()) or 1.0
     return [Kind(name, counts[name], costs[name] / whole) for name in sorted(costs, key=_rank)]
 
@@ -73,13 +73,13 @@ def course(spends: Sequence[Spend]) -> list[dict[str, str | int | float]]:
     >>> course([Spend("gaussian", (0,), 2**95, 1.0)])
     [{'n': 0, 'kind': 'single columns', 'share': 0.0}, {'n': 1, 'kind': 'single columns', 'share': 1.0}]
     """
-    names = [kind.name for kind in kinds(spends)]
+    names = [each.name for each in kinds(spends)]
     used = dict.fromkeys(names, 0.0)
     whole = sum(spend.rho for spend in spends) or 1.0
     stops = {round(k) for k in np.linspace(0, len(spends), min(len(spends), _POINTS) + 1)}
     rows: list[dict[str, str | int | float]] = [{"n": 0, "kind": name, "share": 0.0} for name in names]
     for n, spend in enumerate(spends, start=1):
-        used[_kind(spend)] += spend.rho / whole
+        used[kind(spend)] += spend.rho / whole
         if n in stops:
             rows += [{"n": n, "kind": name, "share": round(share, 6)} for name, share in used.items()]
     return rows
@@ -112,7 +112,12 @@ def _names(release: Release, cliques: list[Clique]) -> Iterator[str]:
     return (named(release.domain.name(tau)) for tau in cliques)
 
 
-def _kind(spend: Spend) -> str:
+def kind(spend: Spend) -> str:
+    """What a charge was for.
+
+    >>> kind(Spend("gaussian", (0, 2), 1, 1.0)), kind(Spend("exponential", (), 1, 1.0))
+    ('pairs', 'choosing')
+    """
     if spend.mechanism == "gaussian":
         return ordered(len(spend.clique))
     return {"exponential": "choosing", "lost": "lost in a crash"}.get(spend.mechanism, spend.mechanism)

@@ -34,27 +34,49 @@ class Promise:
         """That of a release."""
         facts = release.provenance
         epsilon, delta = asked_for(release)
-        seeded = any(str(caveat).startswith(NOT_PRIVATE) for caveat in facts["caveats"])
         rows = facts.get("rows_per_person")
         relation = str(facts.get("neighbours"))
         deltas = sorted({delta, 1e-6, 1e-9, 1e-12} - {None}, reverse=True)  # type: ignore[type-var]
-        says = [*_meaning(epsilon, delta, release.rho, relation), _unit(rows, relation)]
+        says = ["What follows is what a run without a seed would have guaranteed."] if seeded(release) else []
+        says += [*_meaning(epsilon, delta, release.rho, relation), _unit(rows, relation)]
         if relation in _RELATIONS:
             says.append(_RELATIONS[relation])
         return cls(
             budgeted(epsilon, delta, release.rho),
-            seeded,
+            seeded(release),
             tuple(says),
             tuple(_open(rows, relation)),
             tuple(_row(release.rho, each, epsilon if each == delta else None) for each in deltas),
         )
 
 
+def seeded(release: Release) -> bool:
+    """Whether the noise is known to whoever knows a seed, so that a release protects nobody.
+
+    >>> from residuum import Domain, Estimates, Workload
+    >>> estimates = Estimates(Workload.all_kway(Domain({"sex": 2}), 1))
+    >>> seeded(Release(estimates, 0.5, (), {"caveats": ("not private: seeded",)}, frozenset()))
+    True
+    """
+    return any(str(caveat).startswith(NOT_PRIVATE) for caveat in release.provenance["caveats"])
+
+
 def asked_for(release: Release) -> tuple[float | None, float | None]:
-    """The epsilon and delta that a release was asked for, where that is all it holds."""
-    epsilon, delta = (release.provenance.get(key) for key in ("epsilon", "delta"))
-    plain = isinstance(epsilon, int | float) and isinstance(delta, int | float)
-    return (epsilon, delta) if plain and release.provenance.get("rho") == release.rho else (None, None)
+    """The epsilon and delta that a release was asked for, where that is all it holds.
+
+    They are not taken from a folder on trust: what does not follow from ρ is not repeated.
+
+    >>> from residuum import Domain, Estimates, Workload
+    >>> estimates = Estimates(Workload.all_kway(Domain({"sex": 2}), 1))
+    >>> claimed = {"epsilon": 0.1, "delta": 1e-9, "rho": 0.5, "caveats": ()}
+    >>> asked_for(Release(estimates, 0.5, (), claimed, frozenset()))
+    (None, None)
+    """
+    epsilon, delta, rho = (release.provenance.get(key) for key in ("epsilon", "delta", "rho"))
+    if rho != release.rho or not isinstance(epsilon, int | float) or not isinstance(delta, float) or not 0 < delta < 1:
+        return None, None
+    real = epsilon_of(release.rho, delta)
+    return (epsilon, delta) if 0.999 * real <= epsilon <= 1.001 * real else (None, None)
 
 
 def budgeted(epsilon: float | None, delta: float | None, rho: float) -> str:
@@ -66,6 +88,15 @@ def budgeted(epsilon: float | None, delta: float | None, rho: float) -> str:
     if epsilon is None or delta is None:
         return f"ρ = {rho:.4g} (zero-concentrated)"
     return f"ε = {epsilon:g}, δ = {delta:g} (ρ = {rho:.4g})"
+
+
+def factor(epsilon: float) -> str:
+    """By how much epsilon lets a chance change.
+
+    >>> factor(1.0), factor(1000.0)
+    ('e^ε = 2.72', 'e^ε = e^1e+03')
+    """
+    return f"e^ε = {exp(epsilon):.3g}" if 0.01 <= epsilon < 700 else f"e^ε = e^{epsilon:.3g}"
 
 
 def right_at_most(epsilon: float, delta: float) -> float:
@@ -90,7 +121,7 @@ def _meaning(epsilon: float | None, delta: float | None, rho: float, relation: s
     if epsilon is None or delta is None:
         epsilon, delta = epsilon_of(rho, 1e-9), 1e-9
     second = (
-        f"How little, ε says: any result is at most e^ε = {exp(min(epsilon, 700.0)):.3g} times as likely with a "
+        f"How little, ε says: any result is at most {factor(epsilon)} times as likely with a "
         f"person's data as {without}, but for a chance of δ = {delta:g}. So somebody who has to guess which of the two "
         "it was, and would otherwise be right every second time, is right in at most "
         f"{right_at_most(epsilon, delta):.1%} of cases."

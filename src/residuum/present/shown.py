@@ -212,8 +212,16 @@ def named_values(labels: tuple[Any, ...] | None, size: int) -> list[str]:
     """
     if labels is None:
         return [str(code) for code in range(size)]
-    special = {None: "(missing)", "": "(empty)"}
-    return _apart(special[label] if label in (None, "") else plain(str(label)) for label in labels)
+    return _apart(map(named_value, labels))
+
+
+def named_value(label: object) -> str:
+    """What one value is called, without regard to others that look alike.
+
+    >>> named_value(None), named_value(""), named_value(7)
+    ('(missing)', '(empty)', '7')
+    """
+    return "(missing)" if label is None else "(empty)" if label == "" else plain(str(label))
 
 
 def _apart(texts: Iterable[str]) -> list[str]:

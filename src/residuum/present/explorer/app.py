@@ -19,6 +19,7 @@ from html import escape
 from importlib.resources import files
 from io import BytesIO
 from string import Template
+from threading import Lock
 from typing import Any
 
 from starlette.applications import Starlette
@@ -33,7 +34,8 @@ from residuum.present import plots
 from residuum.present.explorer import budget
 from residuum.present.explorer.background import Fitting, Library
 from residuum.present.explorer.guard import App, Guard
-from residuum.present.explorer.view import View, narrowed, require_small, rows, texts, without
+from residuum.present.explorer.view import MOST_LISTED, View, narrowed, require_small, rows, texts, without
+from residuum.present.promise import Promise, seeded
 from residuum.present.shown import plain
 from residuum.present.themes import theme
 from residuum.release import Release
@@ -53,6 +55,7 @@ class Explorer:
     def __init__(self, release: Release, name: str, fitting: Fitting, library: Library) -> None:
         self.release, self.name, self.fitting, self.library = release, name, fitting, library
         self.marginal: Callable[[tuple[str, ...], Estimate], Marginal] = lru_cache(_REMEMBERED)(release.marginal)
+        self._turn = Lock()  # one marginal at a time: many large ones at once would take all memory
 
     def home(self, _: Request) -> Response:
         """The first page."""
@@ -61,14 +64,16 @@ class Explorer:
     def spending(self, _: Request) -> Response:
         """The second page."""
         release = self.release
-        promise = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in budget.promise(release))
+        promise = Promise.of(release)
+        facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in budget.facts(release))
         parts = "".join(
             f'<li><span class="key {name}"></span>{escape(budget.KINDS[name])}: {share:.1%}</li>'
             for name, share in budget.shares(release.spends).items()
         )
         return self._page(
-            "budget.html", promise=promise, parts=parts, picture=budget.picture(release), rows=budget.table(release),
-            charges=f"{len(release.spends):,}",
+            "budget.html", facts=facts, parts=parts, picture=budget.picture(release), rows=budget.table(release),
+            charges=f"{len(release.spends):,}", says="".join(f"<p>{escape(text)}</p>" for text in promise.says),
+            open="".join(f"<li>{escape(text)}</li>" for text in promise.leaves_open),
         )  # fmt: skip
 
     def about(self, _: Request) -> Response:
@@ -103,10 +108,14 @@ class Explorer:
                 "asked": view.estimate,
                 "status": self._status(),
                 "attributes": [
-                    {"name": plain(name), "labels": labels, "kept": kept}
-                    for name, labels, kept in zip(whole.attributes, texts(whole), view.kept, strict=True)
+                    {
+                        "name": plain(name),
+                        "size": size,
+                        "labels": texts(whole, k) if size <= MOST_LISTED else None,
+                        "kept": view.kept[k],
+                    }
+                    for k, (name, size) in enumerate(zip(whole.attributes, whole.values.shape, strict=True))
                 ],
-                "labels": texts(marginal),
                 "cells": marginal.values.size,
                 "all": whole.values.size,
                 "table": rows(marginal, view),
@@ -165,18 +174,19 @@ class Explorer:
     def _chart(self, marginal: Marginal, view: View) -> dict[str, Any]:
         """The chart, what has to be said beside it, and the values that are the same for all of it."""
         one = [k for k, size in enumerate(marginal.values.shape) if size == 1]
-        drawn, labels = without(marginal, one), texts(marginal)
+        drawn = without(marginal, one)
         grouped = view.chart == "bars"
         most = None if grouped or len(drawn.attributes) < 2 else _MOST_CELLS
         return {
             "notes": plots.notes(drawn, grouped=grouped, most=most),
-            "fixed": [f"{plain(marginal.attributes[k])}: {labels[k][0]}" for k in one],
+            "fixed": [f"{plain(marginal.attributes[k])}: {texts(marginal, k)[0]}" for k in one],
             "spec": plots.spec(drawn, grouped=grouped, most=most, config={}, titled=False),
         }
 
     def _whole(self, attributes: tuple[str, ...], estimate: Estimate) -> Marginal:
         require_small(self.release, attributes)
-        return self.marginal(attributes, estimate)
+        with self._turn:
+            return self.marginal(attributes, estimate)
 
     def _waits(self, estimate: Estimate) -> bool:
         """Whether an estimate needs the latent classes, and they are not there."""
@@ -189,7 +199,7 @@ class Explorer:
     def _page(self, template: str, status: int = 200, **parts: str) -> Response:
         text = Template(_HERE.joinpath("pages", template).read_text(encoding="utf-8"))
         banner = ""
-        if budget.seeded(self.release):
+        if seeded(self.release):
             banner = (
                 '<p class="banner" role="note"><strong>NOT PRIVATE.</strong> '
                 "This release was drawn with a seed: for tests and research. It protects nobody.</p>"

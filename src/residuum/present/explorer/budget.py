@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
-from math import ceil, exp, floor, log10
+from math import ceil, floor, log10
 
-from residuum.core.zcdp import Spend, epsilon_of
+from residuum.core.zcdp import Spend
+from residuum.present import account
+from residuum.present.promise import Promise
+from residuum.present.shown import plain
 from residuum.release import Release
 
 KINDS = {
@@ -17,9 +20,16 @@ KINDS = {
 }
 """What a budget is spent on, from the bottom of the picture to its top."""
 
+_KINDS = {
+    "the total": "total",
+    "single columns": "total",
+    "pairs": "pairs",
+    "choosing": "select",
+    "lost in a crash": "lost",
+}
+"""Which of these the account's kinds are; all others are measurements of higher order."""
+
 _MOST_BARS = 60
-_DELTA = 1e-9
-"""Where a release was not asked for an epsilon and a delta, its guarantee is said with this delta."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +40,6 @@ class Step:
     last: int
     rho: dict[str, float]
     """What was spent on each of `KINDS`."""
-
-
-def seeded(release: Release) -> bool:
-    """Whether the noise is known to whoever knows a seed.
-
-    >>> from residuum import Domain, Estimates, Workload
-    >>> estimates = Estimates(Workload.all_kway(Domain({"sex": 2}), 1))
-    >>> seeded(Release(estimates, 0.5, (), {"caveats": ("not private: seeded",)}, frozenset()))
-    True
-    """
-    return any(str(caveat).startswith("not private") for caveat in release.provenance["caveats"])
 
 
 def steps(spends: Iterable[Spend]) -> tuple[str, list[Step]]:
@@ -76,52 +75,23 @@ def kind(spend: Spend) -> str:
     >>> kind(Spend("gaussian", (0, 2), 1, 1.0))
     'pairs'
     """
-    if spend.mechanism != "gaussian":
-        return "lost" if spend.mechanism == "lost" else "select"
-    return {0: "total", 1: "total", 2: "pairs"}.get(len(spend.clique), "higher")
+    return _KINDS.get(account.kind(spend), "higher")
 
 
-def promise(release: Release) -> Iterator[tuple[str, str]]:
-    """The guarantee, and what belongs to it, each with its name."""
-    facts = release.provenance
-    if seeded(release):
+def facts(release: Release) -> Iterator[tuple[str, str]]:
+    """The guarantee in one line, and what else there is to know before one trusts it, each with its name."""
+    promise, said = Promise.of(release), release.provenance
+    if promise.seeded:
         yield "Guarantee", "None. The noise was drawn with a seed, and whoever knows it can take the noise away again."
-    epsilon, delta = (facts.get(key) for key in ("epsilon", "delta"))
-    if not (isinstance(epsilon, int | float) and isinstance(delta, int | float) and facts.get("rho") == release.rho):
-        epsilon, delta = epsilon_of(release.rho, _DELTA), _DELTA
-    without = "Without the seed it would be this. " if seeded(release) else ""
-    yield "In words", f"{without}{_words(epsilon, delta)}"
-    yield "Budget", f"ε = {epsilon:.4g} at δ = {delta:g}; as zero-concentrated privacy, ρ = {release.rho:.4g}."
-    yield "Who is protected", _protected(facts.get("rows_per_person"), facts.get("neighbours"))
-    yield (
-        "What it does not cover",
-        "What a table says of people in general, such as that smokers fall ill more often, also tells about each of "
-        "them. Other releases about the same people add to this budget.",
-    )
-    yield "Mechanism", f"{facts.get('mechanism', 'unknown')}, {facts.get('software', 'by an unknown program')}."
+        yield "Without the seed", f"{promise.budget}, for each person."
+    else:
+        yield "Guarantee", f"{promise.budget}, for each person."
+    yield "Mechanism", plain(f"{said.get('mechanism', 'unknown')}, {said.get('software', 'by an unknown program')}.")
     if release.schema is not None:
         confirmed = "It was confirmed by its owner." if release.schema.get("confirmed") else "NOT CONFIRMED."
         yield "Schema", f"What columns can hold was declared and not read off the rows. {confirmed}"
-    for caveat in facts["caveats"]:
-        yield "Caveat", f"{caveat}."
-
-
-def _words(epsilon: float, delta: float) -> str:
-    """What epsilon and delta mean."""
-    times = f"{exp(epsilon):.3g}" if 0.01 <= epsilon < 700 else f"e^{epsilon:.3g}"
-    return (
-        f"Whatever somebody concludes from this release, they would have concluded almost as likely without any one "
-        f"person's data: its chance changes by a factor of at most {times}, give or take {delta:g}."
-    )
-
-
-def _protected(rows: object, neighbours: object) -> str:
-    many = f", with up to {rows:,} rows each" if isinstance(rows, int) and rows > 1 else ""
-    hidden = {
-        "add-remove": "Whether somebody is in the table at all is hidden.",
-        "replace": "What somebody's row says is hidden; the number of rows is public.",
-    }.get(str(neighbours), "")
-    return f"Each person{many}. {hidden}".strip()
+    for caveat in said["caveats"]:
+        yield "Caveat", plain(f"{caveat}.")
 
 
 def shares(spends: Iterable[Spend]) -> dict[str, float]:

@@ -1,10 +1,12 @@
 """Who may ask the explorer, and what a browser may do with its answers.
 
 A page of somebody else's, open in the same browser, can make a name of its own point to this machine and ask in that
-name (DNS rebinding). So a request must name the very host that is served. All code and style come from the package,
-which the content security policy holds: a text of the data that looks like script is never run.
+name (DNS rebinding). So a request must name the very host that is served. Such a page can also ask in the server's own
+name: the browser keeps the answers from it, and here it is refused the work of making them. All code and style come
+from the package, which the content security policy holds: a text of the data that looks like script is never run.
 """
 
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from ipaddress import ip_address
 from typing import Any
@@ -38,6 +40,9 @@ HEADERS = {
 }
 """What every answer says."""
 
+PAGES = ("/", "/budget")
+"""Where a link of somebody else's may lead; all else is asked for by these pages."""
+
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 """The names of this machine for itself, as they stand in an address."""
 
@@ -70,6 +75,10 @@ class Guard:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._served(hosts[0].decode("latin-1")):
             return PlainTextResponse("This server does not answer under that host name.\n", 421)
+        said = dict(scope["headers"])
+        foreign = said.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin")
+        if foreign and (said.get(b"sec-fetch-mode") != b"navigate" or scope["path"] not in PAGES):
+            return PlainTextResponse("This server does not answer to other pages.\n", 403)
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("There is nothing to send here.\n", 405, {"allow": "GET, HEAD"})
         return None
@@ -84,14 +93,14 @@ def serves(host: str, port: int) -> Callable[[str], bool]:
     >>> served("localhost:8765"), served("localhost"), served("evil.example:8765")
     (True, False, False)
     """
-    own = {f"{name}:{port}" for name in LOOPBACK} | {f"{bracketed(host)}:{port}"}
-    if port == 80:
-        own |= {name.removesuffix(":80") for name in own}
+    own = {*LOOPBACK, bracketed(host).lower()}
     everywhere = host in ("0.0.0.0", "::")
 
     def served(asked: str) -> bool:
-        name, _, number = asked.lower().rpartition(":")
-        return asked.lower() in own or (everywhere and number == str(port) and _is_address(name.strip("[]")))
+        found = re.fullmatch(r"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?", asked.lower())
+        if found is None or int(found[2] or 80) != port:
+            return False
+        return found[1] in own or (everywhere and _is_address(found[1].strip("[]")))
 
     return served
 

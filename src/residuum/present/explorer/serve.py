@@ -1,8 +1,12 @@
 """Listening on this machine, and answering until Ctrl-C."""
 
+import os
 import signal
 import socket
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
+from threading import Thread
+from threading import enumerate as enumerate_threads
 
 import uvicorn
 
@@ -30,18 +34,19 @@ def listening(host: str, port: int, *, remote: bool = False) -> socket.socket:
         if isinstance(error, socket.gaierror | UnicodeError):
             raise ReleaseError(f"This machine has no address {host!r}. Leave out --host.") from None
         raise ReleaseError(
-            f"Cannot listen at {bracketed(host)}:{port}: {(error.strerror or 'refused').lower()}. "
+            f"Cannot listen at {bracketed(host)}:{port}: {os.strerror(error.errno or 0).lower()}. "
             "Name another port with --port, or any free one with --port 0."
         ) from None
 
 
 def address(host: str, place: socket.socket) -> str:
-    """What to type into a browser.
+    """What to type into a browser on this machine.
 
     >>> with listening("localhost", 0) as place: address("localhost", place).startswith("http://localhost:")
     True
     """
-    return f"http://{bracketed('127.0.0.1' if host == '0.0.0.0' else host)}:{place.getsockname()[1]}/"
+    here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://{bracketed(here)}:{place.getsockname()[1]}/"
 
 
 class _Server(uvicorn.Server):
@@ -71,9 +76,20 @@ def serve(app: App, place: socket.socket, ready: Callable[[], None]) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before, earlier = signal.signal(signal.SIGTERM, stop), enumerate_threads()
     try:
         _Server(config, ready).run(sockets=[place])
     finally:
         signal.signal(signal.SIGTERM, before)
         place.close()
+        _end_if_busy(earlier)
+
+
+def _end_if_busy(earlier: Iterable[Thread]) -> None:
+    """End the process where a large marginal is still being computed: it could wait for that, and not stop it."""
+    threads = [thread for thread in enumerate_threads() if thread not in earlier and not thread.daemon]
+    for thread in threads:
+        thread.join(0.5)
+    if any(thread.is_alive() for thread in threads):
+        print("Stopped.", file=sys.stderr, flush=True)
+        os._exit(130)

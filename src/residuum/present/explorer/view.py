@@ -1,6 +1,6 @@
 """What somebody looks at: which marginal, which of its values, in which order, from which row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal, get_args
@@ -12,7 +12,7 @@ from residuum.core.domain import Domain
 from residuum.errors import ReleaseError
 from residuum.estimate.intervals import REACH
 from residuum.marginal import Estimate, Marginal
-from residuum.present.shown import plain
+from residuum.present.shown import named_value
 from residuum.release import Release
 
 Chart = Literal["map", "bars"]
@@ -22,6 +22,8 @@ Kept = tuple[tuple[int, ...] | None, ...]
 MOST_ATTRIBUTES = 3
 MOST_CELLS = 1 << 23
 """Larger marginals are not for the eye, and take gigabytes on their way."""
+MOST_LISTED = 5000
+"""The values of an attribute with more are not listed to be ticked: a browser takes long to make so many boxes."""
 ROWS = 200
 """How many rows of a table are on a page."""
 
@@ -151,30 +153,26 @@ def without(marginal: Marginal, axes: Sequence[int]) -> Marginal:
     )
 
 
-def texts(marginal: Marginal) -> list[list[str]]:
-    """What the values of each attribute are called.
+def texts(marginal: Marginal, axis: int, codes: Iterable[int] | None = None) -> list[str]:
+    """What the values of an attribute are called, or those with some codes.
 
-    >>> texts(Marginal(("sex", "age"), np.zeros((2, 2)), 1.0, (), (("f", "m"), None)))
-    [['f', 'm'], ['0', '1']]
+    >>> marginal = Marginal(("sex", "age"), np.zeros((2, 2)), 1.0, (), (("f", "m"), None))
+    >>> texts(marginal, 0), texts(marginal, 1, [1, 1])
+    (['f', 'm'], ['1', '1'])
     """
-    special = {None: "(missing)", "": "(empty)"}
-    return [
-        [
-            special[name] if name in (None, "") else plain(str(name))
-            for name in (range(size) if names is None else names)
-        ]
-        for names, size in zip(marginal.labels, marginal.values.shape, strict=True)
-    ]
+    names = marginal.labels[axis]
+    codes = range(marginal.values.shape[axis]) if codes is None else codes
+    return [named_value(code if names is None else names[code]) for code in codes]
 
 
 def rows(marginal: Marginal, view: View) -> dict[str, Any]:
-    """One page of the table: for each row the places of its labels, its count, and its 95% interval.
+    """One page of the table: for each row its labels, its count, and its 95% interval.
 
     >>> marginal = Marginal(("sex",), np.array([48.0, 53.0]), 1.0, (), (("f", "m"),))
     >>> view = View.asked({"by": ["sex"], "sort": ["people"], "order": ["down"]}, Domain({"sex": ["f", "m"]}))
     >>> page = rows(marginal, view)
-    >>> page["codes"], page["values"], page["halves"]
-    ([[1, 0]], [53.0, 48.0], None)
+    >>> page["labels"], page["values"], page["halves"]
+    ([['m', 'f']], [53.0, 48.0], None)
     """
     pages = max(1, -(-marginal.values.size // ROWS))
     page = min(view.page, pages)
@@ -190,7 +188,7 @@ def rows(marginal: Marginal, view: View) -> dict[str, Any]:
         "page": page,
         "pages": pages,
         "first": (page - 1) * ROWS,
-        "codes": [code.tolist() for code in codes],
+        "labels": [texts(marginal, axis, code.tolist()) for axis, code in enumerate(codes)],
         **{name: None if part is None else part.reshape(-1)[cells].tolist() for name, part in parts.items()},
         "reach": _reach(marginal),
     }

@@ -57,7 +57,7 @@ export function values(view) {
   const place = find("values");
   place.hidden = false;
   const lists = view.attributes.map((attribute, k) => {
-    const id = JSON.stringify([attribute.name, attribute.labels.length]);
+    const id = JSON.stringify([attribute.name, attribute.size]);
     const old = [...place.querySelectorAll("details")].find((list) => list.dataset.of === id);
     const list = old ?? listed(id);
     list.dataset.place = k;
@@ -79,9 +79,9 @@ function listed(id) {
 
 function mark(list, attribute) {
   list.attribute = attribute;
-  const all = attribute.labels.length;
-  const some = attribute.kept?.length;
-  const what = !some ? `all ${all.toLocaleString("en")}` : some === 1 ? attribute.labels[attribute.kept[0]] : `${some} of ${all}`;
+  const { labels, kept } = attribute;
+  const [all, some] = [attribute.size, kept?.length].map((count) => count?.toLocaleString("en"));
+  const what = !kept ? `all ${all}` : kept.length === 1 && labels ? labels[kept[0]] : `${some} of ${all}`;
   list.querySelector("summary").replaceChildren(made("span", attribute.name), made("span", what, { className: "quiet" }));
   if (list.open) fill(list);
 }
@@ -89,6 +89,10 @@ function mark(list, attribute) {
 // The boxes of a list are made when it is first opened: there may be thousands.
 function fill(list) {
   const { labels, kept } = list.attribute;
+  if (!labels) {
+    if (!list.querySelector("p")) list.append(made("p", "Too many values to list here. The table has them all.", { className: "quiet" }));
+    return;
+  }
   if (!list.querySelector(".boxes")) list.append(...boxes(list, labels));
   const chosen = new Set(kept ?? labels.keys());
   list.querySelectorAll(".boxes input").forEach((box, code) => (box.checked = chosen.has(code)));
@@ -122,7 +126,7 @@ function tick(list, box) {
     box.checked = true; // nothing at all is nothing to look at
     return;
   }
-  keep(list, codes.length === list.attribute.labels.length ? "" : codes.join("."));
+  keep(list, codes.length === list.attribute.size ? "" : codes.join("."));
 }
 
 function keep(list, codes) {

@@ -18,12 +18,11 @@ export function show(view, state) {
   find("caption").textContent = `Estimated numbers of people by ${view.attributes.map((each) => each.name).join(" × ")}`;
   find("table").className = view.attributes.length > 2 ? "crowded" : "";
   heads(view, state);
-  const names = view.labels;
   const line = scale(table.reach);
   const rows = document.createDocumentFragment();
   table.values.forEach((value, k) => {
     const row = document.createElement("tr");
-    table.codes.forEach((codes, axis) => label(row, names[axis][codes[k]]));
+    table.labels.forEach((texts) => label(row, texts[k]));
     const half = table.halves?.[k];
     cell(row, figure(value, half ?? 1)).className = "number";
     cell(row, half === undefined ? "–" : `± ${figure(half, half)}`).className = "number quiet";
