@@ -382,6 +382,15 @@ class TestEstimates:
         assert not rows.equals(made.sample(158, seed=2))
         assert not made.sample(158).equals(made.sample(158))
 
+    @pytest.mark.parametrize("seed", [-1, "x", 1.0, True])
+    def test_a_seed_of_rows_is_a_whole_number(self, made, seed):
+        with pytest.raises(ReleaseError, match=f"Expected a seed to be a whole number from 0, got {seed!r}"):
+            made.sample(seed=seed)
+
+    def test_a_wrong_number_of_rows_is_told_before_the_first_is_asked_for(self, made):
+        with pytest.raises(ReleaseError, match="got -1"):
+            made.sample_batches(-1)
+
     def test_whole_numbers(self, made):
         whole = made.marginal((0, 1)).to_integers()
         assert whole.values.dtype == np.int64

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from residuum.core.checks import whole
 from residuum.core.domain import Clique, Domain
 from residuum.core.grem import Estimates, NoisyResidual
 from residuum.core.workload import Workload
@@ -177,6 +178,8 @@ class Release:
         >>> [table.num_rows for table in batches]
         [1048576, 1048576, 902848]
         """
+        if seed is not None and not (whole(seed) and seed >= 0):
+            raise ReleaseError(f"Expected a seed to be a whole number from 0, got {seed!r}.")
         model = self.fit()
         rows = round(model.total) if n is None else n
         return batches(model, self.domain, rows, np.random.default_rng(seed))

@@ -333,6 +333,13 @@ def test_as_many_synthetic_rows_as_the_noisy_total(release):
     assert run("sample", release, "-n", "0").stdout.splitlines() == lines[:1]
 
 
+def test_synthetic_rows_of_a_seeded_release_say_so(place, tmp_path):
+    options = ("--schema", place.schema, "--rho", "1", "--seed", "1", "-o", tmp_path / "r")
+    assert run("release", place.people, *options).exit_code == 0
+    for output in ((), ("-o", tmp_path / "rows.csv")):
+        assert run("sample", tmp_path / "r", "-n", "3", *output).stderr == "Caveat: not private: seeded.\n"
+
+
 def test_synthetic_rows_that_cannot_be_had(release, tmp_path):
     people.refused("sample", release, "-n", "-1", says="greater than or equal to 0")
     people.refused("sample", release, "-n", str(2**40), says="Expected a number of rows from 0")

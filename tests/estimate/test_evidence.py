@@ -66,6 +66,12 @@ class TestLayout:
     def test_a_total_below_one_counts_as_one(self):
         assert evidence_of((0,), total=-5.0).total == 1.0
 
+    def test_a_weight_is_never_too_large_to_be_squared_in_single_precision(self):
+        with np.errstate(over="raise"):
+            evidence = evidence_of((0,), (0, 1), sigma2=1e-200, total=1e6)
+            assert np.isfinite(np.square(64 * evidence.singles_weight)).all()
+            assert np.isfinite(np.square(64 * evidence.pairs_weight)).all()
+
 
 @given(st.sets(st.sampled_from(WORKLOAD.closure)))
 def test_numbers_counts_what_was_measured(taus):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -77,3 +79,9 @@ def test_members_count_alike():
 def test_where_the_values_begin():
     assert starts((3, 2, 4)).tolist() == made((3, 2, 4)).starts.tolist() == [0, 3, 5]
     assert starts((7,)).tolist() == [0]
+
+
+def test_all_marginals_of_many_people_have_the_same_total():
+    mixture = replace(made((40, 30, 20), classes=64), total=2e9)
+    for gamma in cliques(mixture):
+        assert abs(mixture.marginal(gamma).sum() - 2e9) < 1e-3

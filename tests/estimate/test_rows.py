@@ -132,7 +132,7 @@ def test_not_a_number_of_rows(n):
     with pytest.raises(ReleaseError, match="Expected a number of rows from 0 to 2,147,483,647, got "):
         draw(MIXTURE, n, rng)
     with pytest.raises(ReleaseError, match="Expected a number of rows"):
-        next(batches(MIXTURE, domain, n, rng))
+        batches(MIXTURE, domain, n, rng)
 
 
 def test_numbers_of_rows():

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 from numba import config
+from threadpoolctl import ThreadpoolController
 
 from residuum import ResiduumError, kernels
 from residuum.kernels import threads, twins
@@ -154,3 +155,19 @@ def test_an_interrupted_run_leaves_nothing_for_the_other_threads(monkeypatch):
 def test_runs_within_runs_do_not_wait_for_each_other(monkeypatch):
     monkeypatch.setenv("RESIDUUM_THREADS", "2")
     assert threads.run(lambda i: sum(threads.run(lambda j: i * j, range(5))), range(5)) == [0, 10, 20, 30, 40]
+
+
+def test_limits_that_overlap_leave_none_behind():
+    threadpools = ThreadpoolController().select(user_api="blas")
+
+    def limits():
+        return {library["num_threads"] for library in threadpools.info()}
+
+    with threadpools.limit(limits=2):
+        before, one, other = limits(), threads.one_for_blas(), threads.one_for_blas()
+        one.__enter__()
+        other.__enter__()
+        assert limits() == {1}
+        one.__exit__(None, None, None)
+        other.__exit__(None, None, None)
+        assert limits() == before

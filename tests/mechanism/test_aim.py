@@ -160,6 +160,14 @@ def test_without_a_seed_runs_differ_and_say_what_they_are():
     assert aim(TABLE, WORKLOAD, rho=0.1, seed=0).provenance["caveats"] == ("not private: seeded",)
 
 
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_so_few_rounds_that_the_first_measurements_take_all(relation):
+    with pytest.raises(ResiduumError, match="With `rounds` of 2 the first measurements would take the whole budget"):
+        aim(table_of(DOMAIN), WORKLOAD, rho=0.5, seed=1, neighbours=relation, rounds=2)
+    aim(table_of(DOMAIN), WORKLOAD, rho=0.5, seed=1, neighbours=relation, rounds=3)
+    aim(table_of(DOMAIN), WORKLOAD, rho=0.5, seed=1, neighbours=relation, rounds=2, share_singles=0.5)
+
+
 def test_a_large_budget_finds_the_truth():
     release = aim(TABLE, WORKLOAD, rho=1e7, seed=1)
     for gamma in WORKLOAD.targets:

@@ -1,10 +1,12 @@
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from residuum.mechanism.anneal import Round, first_round, next_round, sigma2_init
+from residuum.mechanism.anneal import Round, Schedule, first_round, next_round, sigma2_init
 
 budgets = st.floats(1e-6, 1e3)
 closures = st.integers(2, 10_000)
@@ -61,3 +63,13 @@ def test_where_a_crash_has_left_nothing_no_round_is_planned_with_it():
     """The loop asks for the next round before it looks whether one is worthwhile."""
     assert not first_round(1.0, rounds=3, remaining=0.0).last
     assert next_round(Round(1.0, 0.1), improved=True, remaining=0.0) == Round(1.0, 0.1)
+
+
+@pytest.mark.parametrize("number", [np.float32, np.float64, Fraction])
+def test_a_schedule_is_in_plain_numbers(number):
+    schedule = Schedule(np.int64(3), number(0.5), number(0.25))
+    assert [(type(value), value) for value in (schedule.rounds, schedule.share_singles, schedule.share_select)] == [
+        (int, 3),
+        (float, 0.5),
+        (float, 0.25),
+    ]

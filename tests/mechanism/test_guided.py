@@ -108,6 +108,7 @@ class TestPlenty:
     def test_all_is_measured_as_residual_planner_would(self, neighbours):
         release = aim(TABLE, WORKLOAD, rho=50.0, seed=1, neighbours=neighbours)
         check(release, 50.0)
+        assert (release.provenance["path"], release.provenance["rounds"]) == ("plan", 0)
         assert choices(release) == []
         planned = planner.plan(WORKLOAD, 50.0, neighbours=Neighbours(neighbours)).sigma2
         for tau in WORKLOAD.closure[1:]:
@@ -160,7 +161,7 @@ class TestRounds:
 
     def test_none_where_no_pair_does(self):
         release = aim(PEOPLE, PAIRS, rho=1e-6, seed=1)
-        assert release.provenance["rounds"] == 0
+        assert (release.provenance["path"], release.provenance["rounds"]) == ("singles", 0)
         assert {len(spend.clique) for spend in release.spends} == {0, 1}
         check(release, 1e-6)
 
@@ -168,6 +169,7 @@ class TestRounds:
     def test_all_pairs_are_measured_where_nearly_all_do(self, rounds):
         release = aim(PEOPLE, PAIRS, rho=0.1 if rounds is None else 0.001, seed=1, rounds=rounds)
         assert choices(release) == []
+        assert release.provenance["path"] == "pairs"
         assert measured(release, 2) == list(PAIRS.targets)
         check(release, release.rho)
 
@@ -247,6 +249,17 @@ class TestSelection:
         reports = []
         aim(Table.from_codes(codes, BINARY), PAIRS, rho=1.0, rounds=2, seed=1, progress=reports.append)
         assert {report.measured for report in reports[-2:]} == {("x2", "x5"), ("x1", "x7")}
+
+    def test_of_many_pairs_the_model_learns_less_often(self, monkeypatch):
+        """Comparing all of them takes long: with a thousand columns an hour, if the model learnt 128 times."""
+        learnt: list[int] = []
+        monkeypatch.setattr(guided, "independent", lambda estimates: learnt.append(1) or independent(estimates))
+        for most in (guided._MOST_COMPARED, 12 * len(PAIRS.closure), 1):
+            monkeypatch.setattr(guided, "_MOST_COMPARED", most)
+            learnt.append(0)
+            aim(PEOPLE, PAIRS, rho=0.1, rounds=20, seed=1, reference="independent")
+        runs = "".join(map(str, learnt)).split("0")[1:]
+        assert [len(run) for run in runs] == [20, 10, 7]  # once before the first round, and never after the last
 
     def test_it_knows_the_prior(self):
         """All pairs but one are known, so every run turns to that one first."""
@@ -401,3 +414,9 @@ def die_in(monkeypatch, verb, after):
         return _once(curator, question, draws, dying)
 
     monkeypatch.setattr(Curator, "_once", once)
+
+
+def test_memory_is_that_of_the_model_where_there_is_one():
+    few, many = (Workload.all_kway(Domain({"a": n, "b": n, "c": n}), 2) for n in (2000, 3000))
+    assert guided.memory(few) - differences.keeping(few) == 32 * 6000**2
+    assert guided.memory(many) == differences.keeping(many)

@@ -78,7 +78,7 @@ def show(console: Console | None = None, *, epsilon: float = 1.0, rows: int = 50
     page.text(
         f"All {len(workload.targets):,} marginals over {ORDER} of the {len(table.domain)} attributes, "
         f"{workload.cells:,} counts, and every marginal below them. "
-        f"{release.provenance['mechanism']} took {release.provenance['rounds']:,} rounds and {seconds:.2f} seconds, "
+        f"{release.provenance['mechanism']} took {seconds:.2f} seconds, "
         f"and fitting latent classes to that {fitted:.1f}."
     )
     page.head("Guarantee, for each person")

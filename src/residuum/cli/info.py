@@ -1,7 +1,8 @@
 """Show what a release is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from residuum import Release, Workload, load
 from residuum.cli.common import Folder, new_app, shown_path
@@ -59,7 +60,7 @@ def _show(page: Page, release: Release) -> None:
     page.facts(
         [
             ("mechanism", str(facts.get("mechanism", "unknown"))),
-            *(("rounds", f"{facts[key]:,}") for key in ("rounds",) if isinstance(facts.get(key), int)),
+            *_measured(facts),
             ("made by", str(facts.get("software", "unknown"))),
             ("marginals", _asked(release.workload)),
             *noisiness(release),
@@ -82,6 +83,21 @@ def _show(page: Page, release: Release) -> None:
     page.grid(
         ["column", "values", ""], ([name, _listing(labels, size), f"{size:,}"] for name, size, labels in rows), left=2
     )
+
+
+_PATHS = {
+    "plan": "everything, as ResidualPlanner plans it: the budget was plenty for that",
+    "pairs": "all pairs of columns at once",
+    "singles": "single columns only: the budget did not suffice for pairs",
+}
+
+
+def _measured(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    path, rounds = facts.get("path"), facts.get("rounds")
+    if path in _PATHS:
+        yield "measured", _PATHS[str(path)]
+    elif isinstance(rounds, int):
+        yield "rounds", f"{rounds:,}"
 
 
 def _asked(workload: Workload) -> str:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from residuum import load
+from residuum import Release, load
 from residuum.cli.common import Folder, Force, new_app, shown_path, written
-from residuum.cli.page import counted
+from residuum.cli.page import counted, plain
 from residuum.cli.tables import Format, by_ending, refuse_terminal, rows_to
 
 app = new_app()
@@ -48,11 +48,16 @@ def sample(
         refuse_terminal(form)
         sys.stdout.flush()
         rows_to(release.sample_batches(n, seed=seed), form, sys.stdout.buffer)
+        _warn(release)
         return
     form = form or by_ending(output)
     with written(output, force=force) as place, place.open("wb") as file:
         total = rows_to(release.sample_batches(n, seed=seed), form, file)
     typer.echo(f"Wrote {counted(total, 'synthetic row')} of {counted(len(release.domain), 'column')} to "
                f"{shown_path(output)}.")  # fmt: skip
+    _warn(release)
+
+
+def _warn(release: Release) -> None:
     for caveat in release.provenance["caveats"]:
-        typer.echo(f"Caveat: {caveat}.", err=True)
+        typer.echo(f"Caveat: {plain(str(caveat))}.", err=True)

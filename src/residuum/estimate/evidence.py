@@ -13,6 +13,9 @@ from residuum.estimate.mixture import Floats, starts
 from residuum.estimate.nonnegative import to_simplex
 from residuum.estimate.reference import total_of
 
+_MOST_WEIGHT = 2.0**56
+"""Fitting squares sums of weighted differences, and single precision ends at 2^127. Nor are shares in it more exact."""
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -53,13 +56,14 @@ class Evidence:
             if len(tau) not in (1, 2) or precision == 0:
                 continue
             centred = kernels.center_all(estimates.residual(tau)) / total
+            weight = min(precision * total**2, _MOST_WEIGHT)
             places = [slice(begin[i], begin[i] + domain.sizes[i]) for i in tau]
             if len(tau) == 1:
-                singles[places[0]], singles_weight[places[0]] = centred, precision * total**2
+                singles[places[0]], singles_weight[places[0]] = centred, weight
             else:
                 first, second = places
                 pairs[first, second], pairs[second, first] = centred, centred.T
-                pairs_weight[first, second] = pairs_weight[second, first] = precision * total**2
+                pairs_weight[first, second] = pairs_weight[second, first] = weight
         return cls(domain.sizes, total, singles, singles_weight, pairs, pairs_weight)
 
     @cached_property

@@ -36,13 +36,9 @@ def batches(mixture: Mixture, domain: Domain, n: int, rng: np.random.Generator) 
     >>> sorted(row["sex"] for table in tables for row in table.to_pylist())
     ['f', 'f', 'm', 'm']
     """
-    rest = _rows(n)
-    while True:
-        some = min(rest, _AT_ONCE)
-        yield decode(draw(mixture, some, rng), domain, rng)
-        rest -= some
-        if not rest:
-            return
+    n = _rows(n)
+    parts = [min(_AT_ONCE, n - first) for first in range(0, n, _AT_ONCE)] or [0]
+    return (decode(draw(mixture, part, rng), domain, rng) for part in parts)
 
 
 def draw(mixture: Mixture, n: int, rng: np.random.Generator) -> Codes:

@@ -68,17 +68,35 @@ def split(start: int, stop: int, parts: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
+_limiting = Lock()
+_limited = 0
+_unlimited: Any = None
+"""What knows the limits from before the first of those who asked for one."""
+
+
 @contextmanager
 def one_for_blas() -> Iterator[None]:
     """Matrix products take one thread each, for work that has threads of its own: twice as many would wait in turns.
 
+    The limit is one of the process, where several threads may ask for it. Whoever leaves lifts it, because the last one
+    may be a thread that BLAS does not listen to; the others then are slower.
+
     >>> with one_for_blas():
     ...     pass
     """
+    global _limited, _unlimited
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _limiting:
+        limit = threadpool_limits(limits=1, user_api="blas")
+        _unlimited = _unlimited if _limited else limit
+        _limited += 1
+    try:
         yield
+    finally:
+        with _limiting:
+            _limited -= 1
+            _unlimited.restore_original_limits()
 
 
 class _Job:
@@ -132,9 +150,9 @@ def _serve(jobs: SimpleQueue[_Job]) -> None:
 
 
 def _forget() -> None:
-    """A child process inherits the queue but none of the threads."""
-    global _jobs, _started
-    _jobs, _started = SimpleQueue(), 0
+    """A child process inherits the queue and the lock but none of the threads."""
+    global _jobs, _started, _limiting
+    _jobs, _started, _limiting = SimpleQueue(), 0, Lock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -22,7 +22,7 @@ from residuum.data.table import Table
 from residuum.errors import ResiduumError
 from residuum.estimate.reference import Reference
 from residuum.estimate.reference import check as check_reference
-from residuum.mechanism.allocation import initial, optimal
+from residuum.mechanism.allocation import initial, optimal, singles
 from residuum.mechanism.anneal import (
     SELECTION,
     WORTHWHILE,
@@ -34,7 +34,7 @@ from residuum.mechanism.anneal import (
     within,
 )
 from residuum.mechanism.curator import AdaptiveCurator
-from residuum.mechanism.guided import Guided, first_variance, worth_knowing
+from residuum.mechanism.guided import Guided, Path, first_variance, worth_knowing
 from residuum.mechanism.progress import Listener, Progress, Report
 from residuum.mechanism.run import Run
 from residuum.mechanism.terms import Sampler, Terms
@@ -130,14 +130,15 @@ def spend(
     """Spend the budget of a run that was started or is resumed; the last four are not in journals of old runs."""
     schedule = Schedule(rounds, share_singles, share_select)
     with Progress(progress, MECHANISM) as report:
+        path: Path = "rounds"
         if reference == "none":
             estimates, done = adaptive_loop(run, table, workload, schedule, allocation, min_share, report)
         else:
             guided = Guided(run, table, workload, schedule, reference, min_share, report)
-            done = guided.loop()
+            path, done = guided.loop()
             estimates = guided.estimates
     parameters = {"reference": reference, **asdict(schedule), "allocation": allocation, "min_share": min_share}
-    return run.finish(MECHANISM, estimates, {**parameters, "rounds": done})
+    return run.finish(MECHANISM, estimates, {**parameters, "path": path, "rounds": done})
 
 
 def adaptive_loop(
@@ -156,6 +157,11 @@ def adaptive_loop(
     sigma2_0 = sigma2_init(rho, planned, moved, selection)  # line 2
     if schedule.share_singles is not None:
         sigma2_0 = first_variance(workload, rho, run.neighbours, schedule.share_singles)
+    elif moved * singles(workload) / (2 * sigma2_0) >= rho:
+        raise ResiduumError(
+            f"With `rounds` of {planned} the first measurements would take the whole budget. "
+            "Name more of them, or say what they may take by `share_singles`."
+        )
     known = worth_knowing(run.prior, sigma2_0)
     estimates = Estimates(workload, known)  # line 1
     noisiest = max([sigma2_0, sigma2_init(rho, planned, moved, selection), *(residual.sigma2 for residual in known)])

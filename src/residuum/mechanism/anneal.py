@@ -47,12 +47,14 @@ class Schedule:
         rounds: Any = self.rounds
         if rounds is not None and not (whole(rounds) and rounds >= 1):
             raise ResiduumError(f"Expected `rounds` to be a whole number above 0, got {rounds!r}.")
+        object.__setattr__(self, "rounds", rounds if rounds is None else int(rounds))
         for name in ("share_singles", "share_select"):
             share: Any = getattr(self, name)
             if share is None and name == "share_singles":
                 continue
             if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) < 1:
                 raise ResiduumError(f"Expected `{name}` between 0 and 1, got {share!r}.")
+            object.__setattr__(self, name, float(share))  # costs are computed, and journals kept, in plain numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,14 @@ Paper: Alg. 4, with five changes, all of them to what is public.
 
 What is asked follows from public values and noisy answers: variances, costs and the number of rounds from the workload,
 the budget and the noisy total, and never from the model, which only tells the curator what the estimates are. So a
-resumed run asks what its journal has, also on a machine whose floating point or free memory differ.
+resumed run asks what its journal has, also on a machine with less memory, or where matrix products come out otherwise.
 
 `make bench-accuracy` measures what these choices are worth.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import fsum, pi, sqrt
+from typing import Literal
 
 from residuum.core import planner
 from residuum.core.checks import Array
@@ -72,8 +73,17 @@ _PENALTY = 0.25
 """How much of the noise that a measurement would have counts against a candidate: a model removes most of it."""
 _REFITS = 128
 """The model learns about so often in a run, or less often on wide tables."""
+_FEWEST_REFITS = 8
+_MOST_COMPARED = 1 << 19
+"""Each time all marginals are compared with it, half a million of a thousand columns. So many take half a minute."""
+_BYTES_A_PAIR = 32
+"""What learning and comparing hold for each pair of values, at most: measurements, the steps of two fits, a view."""
 _WORTH_KNOWING = 1e4
 """A prior's residuals with a variance beyond so many times that of the first measurements are left out as noise."""
+
+
+Path = Literal["plan", "pairs", "singles", "rounds"]
+"""What a budget goes into: all that ResidualPlanner would measure, all pairs, single attributes alone, or rounds."""
 
 
 class Guided:
@@ -105,24 +115,26 @@ class Guided:
         if reference == "latent" and self._fits:
             self._learn = Learner().learn
 
-    def loop(self) -> int:
-        """Spend the budget; return the number of rounds."""
+    def loop(self) -> tuple[Path, int]:
+        """Spend the budget; return what it went into, and the number of rounds."""
         if plan := self._plan_of_plenty():
-            return self._in_turn(self._curator_of_all(), plan, 0)
+            self._in_turn(self._curator_of_all(), plan, 0)
+            return "plan", 0
         self._first_look()
         self._report(Report(self._ledger.spent / self._ledger.rho, 0, ()))
         rounds = self._rounds()
         if rounds > _NEARLY_ALL * len(self._pairs) and self._pairs:
-            return self._measure_all()
+            self._measure_all()
+            return "pairs", 0
         if not (self._pairs and rounds):
             self._more_of_singles(self._ledger.remaining)
-            return 0
+            return "singles", 0
         if self._schedule.share_singles is None:
             self._more_of_singles((_SINGLES - _FIRST_LOOK) * self._rho)
         if self._used_up:
-            return 0
+            return "singles", 0
         with threads.one_for_blas():
-            return self._select(rounds)
+            return "rounds", self._select(rounds)
 
     def _first_look(self) -> None:
         """Measure the single attributes; with more noise, if a crash has taken a part of what that costs."""
@@ -169,10 +181,10 @@ class Guided:
         if rho > WORTHWHILE * self._ledger.rho:
             self._measure(initial(self._workload, self._neighbours.moved * singles(self._workload) / (2 * rho)))
 
-    def _measure_all(self) -> int:
-        """Measure all pairs, and higher orders once the pairs are fine enough; return the number of residuals."""
+    def _measure_all(self) -> None:
+        """Measure all pairs, and higher orders once the pairs are fine enough."""
         if self._used_up:
-            return 0
+            return
         domain, rho = self._workload.domain, self._ledger.remaining
         cells = sum(map(domain.size, self._pairs)) / len(self._pairs)
         fine = dict.fromkeys(self._pairs, (_FINE * total_of(self.estimates) / (sqrt(2 / pi) * cells)) ** 2)
@@ -180,15 +192,14 @@ class Guided:
         higher = {tau: sqrt(weight) for tau, weight in self._weights().items() if len(tau) > ORDER}
         if not higher or spent >= rho / 2 or cells_of(self._workload) > _HIGHER_CELLS:
             roots = {tau: sqrt(weight) for tau, weight in self._pairs.items()}
-            return self._in_turn(self._curator, evenly(roots, domain, rho, self._neighbours), 0)
+            self._in_turn(self._curator, evenly(roots, domain, rho, self._neighbours), 0)
+            return
         evened = evenly(dict.fromkeys(fine, max(higher.values())) | higher, domain, rho, self._neighbours)
         fine = {tau: min(sigma2, evened[tau]) for tau, sigma2 in fine.items()}  # never coarser than what is above them
         curator = self._curator_of_all()
         done = self._in_turn(self._curator, fine, 0)
-        if self._used_up:
-            return done
-        rest = evenly(higher, domain, self._ledger.remaining, self._neighbours)
-        return self._in_turn(curator, rest, done)
+        if not self._used_up:
+            self._in_turn(curator, evenly(higher, domain, self._ledger.remaining, self._neighbours), done)
 
     def _weights(self) -> dict[Clique, float]:
         """How much the targets that a residual is part of weigh together."""
@@ -205,7 +216,8 @@ class Guided:
         """Measure the pairs that are worst known, one in each round. Paper: Alg. 4, lines 6 to 14."""
         ledger, selection = self._ledger, self._schedule.share_select
         current = even_round(ledger.remaining, rounds, self._neighbours.moved, selection)
-        stride, done = -(-rounds // min(_REFITS, affordable_refits(sum(self._workload.domain.sizes)))), 0
+        refits = min(affordable_refits(sum(self._workload.domain.sizes)), _MOST_COMPARED // len(self._narrow.closure))
+        stride, done = -(-rounds // min(max(refits, _FEWEST_REFITS), _REFITS)), 0
         model = self._learn(self.estimates)
         self._curator.compare(self._view(model, self._narrow.closure[1:]))
         while not self._used_up:
@@ -272,7 +284,7 @@ def memory(workload: Workload) -> int:
 
     >>> from residuum import Domain
     >>> memory(Workload.all_kway(Domain({"a": 3000, "b": 3000, "c": 3000}), 3)) // 2**20
-    2001
+    721
     """
-    values = min(sum(workload.domain.sizes), MOST_VALUES)
-    return keeping(workload.up_to(ORDER)) + 20 * values**2
+    values = sum(workload.domain.sizes)
+    return keeping(workload.up_to(ORDER)) + (_BYTES_A_PAIR * values**2 if values <= MOST_VALUES else 0)

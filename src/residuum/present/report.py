@@ -98,7 +98,7 @@ def _budget(release: Release, drawn: dict[str, Any]) -> dict[str, Any]:
     return {
         "kinds": kinds,
         "noises": noises,
-        "rounds": f"{rounds:,}" if isinstance(rounds, int) else None,
+        "rounds": f"{rounds:,}" if isinstance(rounds, int) and rounds else None,
         "unspent": unspent / release.rho if isinstance(unspent, float) and unspent > 1e-6 * release.rho else None,
         "figures": figure,
     }
