@@ -56,6 +56,8 @@ def test_equal_domains_are_equal_and_hash_alike(domain):
         ({"age": np.array(3)}, "got array"),
         ({"": 3}, "Expected a name for each attribute, got ''"),
         ({3: 3}, "Expected a name for each attribute, got 3"),
+        ({"a\ud800": 2}, "name for each attribute"),
+        ({"a": ["x", "\udfff"]}, "a form in UTF-8"),
     ],
 )
 def test_bad_attributes(attributes, message):

@@ -50,7 +50,7 @@ class Domain:
         if not attributes:
             raise DomainError("Expected at least one attribute, got none.")
         for name in attributes:
-            if not isinstance(name, str) or not name:
+            if not isinstance(name, str) or not name or _broken(name):
                 raise DomainError(f"Expected a name for each attribute, got {name!r}.")
         read = [_read(name, values) for name, values in attributes.items()]
         object.__setattr__(self, "names", tuple(attributes))
@@ -126,6 +126,8 @@ def _read(name: str, values: int | Sequence[Hashable]) -> tuple[int, tuple[Hasha
         labels = tuple(values)
         if not all(label is None or isinstance(label, str | Number) for label in labels):
             raise DomainError(f"Expected plain labels for attribute {name!r}, such as texts or numbers.")
+        if any(isinstance(label, str) and _broken(label) for label in labels):
+            raise DomainError(f"Expected texts as labels of attribute {name!r} that have a form in UTF-8.")
         twice = [label for label, count in Counter(labels).items() if count > 1]
         if twice:
             raise DomainError(f"Label {twice[0]!r} of attribute {name!r} is given twice. Give each label once.")
@@ -140,6 +142,11 @@ def _read(name: str, values: int | Sequence[Hashable]) -> tuple[int, tuple[Hasha
             "A column with one value tells nothing: leave it out."
         )
     return size, labels
+
+
+def _broken(text: str) -> bool:
+    """Whether a text has half of a character, which no file can hold."""
+    return any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _unit(name: str, size: int, units: Mapping[str, Unit | None] | None) -> Unit | None:
