@@ -46,8 +46,8 @@ def _marginals(adult: Table) -> None:
             drawn.append(_error(_drawn(release, adult.columns.shape[1], seed), truth))
         shown.add_row(f"{epsilon:g}", spread(model), spread(drawn))
     console.print(shown)
-    rng = np.random.default_rng(0)
-    again = [Table(adult.domain, rng.choice(adult.columns, adult.columns.shape[1], axis=1)) for _ in SEEDS]
+    number = adult.columns.shape[1]
+    again = [_taken(adult, np.random.default_rng(seed).integers(number, size=number)) for seed in SEEDS]
     console.print(
         f"As many rows drawn from Adult itself, with repetition: {spread([_error(some, truth) for some in again])}. "
         "So much is due to drawing alone."
@@ -57,7 +57,7 @@ def _marginals(adult: Table) -> None:
 def _classifier(adult: Table) -> None:
     """Learn the income from synthetic rows of one half of the people, and judge it by the other half."""
     order = np.random.default_rng(0).permutation(adult.columns.shape[1])
-    training, held_out = (Table(adult.domain, adult.columns[:, half]) for half in np.array_split(order, 2))
+    training, held_out = (_taken(adult, half) for half in np.array_split(order, 2))
     shown = table(
         f"Income of held-out people of Adult ({held_out.columns.shape[1]:,}), by gradient boosting, {len(SEEDS)} seeds",
         "learned from", "accuracy", "AUC",
@@ -74,6 +74,11 @@ def _classifier(adult: Table) -> None:
     majority = float(np.bincount(training.columns[-1]).argmax())
     shown.add_row("nothing: the majority", f"{fmean(held_out.columns[-1] == majority):.4f}", "0.5000")
     console.print(shown)
+
+
+def _taken(people: Table, rows: NDArray[np.integer]) -> Table:
+    """A table of these rows."""
+    return Table.from_codes(people.columns[:, rows].T, people.domain)
 
 
 def _release(people: Table, epsilon: float, seed: int) -> Release:
