@@ -50,11 +50,12 @@ def test_the_tour_can_be_walked(tmp_path):
         for line in said:
             assert alike(line) in printed, (command, line, done.stdout)
     assert sorted(path.name for path in place.iterdir()) == [
-        "draft.yaml", "people-release", "people.budget", "people.csv", "schema.yaml", "synthetic.parquet", "tables",
+        "draft.yaml", "people-release", "people.budget", "people.csv", "report.html", "schema.yaml",
+        "synthetic.parquet", "tables",
     ]  # fmt: skip
 
 
 def test_the_tour_uses_only_our_commands():
     assert {command.split()[0] for command, _ in steps()} == {"residuum", "cd"}
     used = {command.split()[1] for command, _ in steps() if command.startswith("residuum")}
-    assert used == {"demo", "schema", "release", "query", "info", "sample", "export", "ledger"}
+    assert used == {"demo", "schema", "release", "query", "info", "sample", "report", "export", "ledger"}
