@@ -43,7 +43,8 @@ def main() -> None:
     console.print(
         f"The default has N √ρ / {guided._PER_ROUND:g} rounds, gives {guided._SINGLES:g} to the single attributes "
         f"({guided._FIRST_LOOK:g} where it measures all pairs) and {anneal.SELECTION:g} of a round to selection. "
-        f"Where more than {guided._NEARLY_ALL:g} of the pairs would have a round, it measures all."
+        f"Where more than {guided._NEARLY_ALL:g} of the pairs would have a round, it measures all. Where the noise of "
+        f"ResidualPlanner would be at most {guided._PLENTY:g} of the total, it follows that plan, as no variant does."
     )
     for kind, found in ratios.items():
         names = _variants(1.0)[kind]
