@@ -36,7 +36,7 @@ docs: $(VENV)/.installed-docs ## Build the documentation as a site, in site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Built the documentation: site/index.html"
 
-audit: $(VENV)/.installed-test ## Audit the privacy claims empirically, then kill and resume 200 runs (some ten minutes)
+audit: $(VENV)/.installed-test ## Audit the privacy claims empirically, then kill and resume 200 runs (some twenty minutes)
 	@$(BIN)/python -m audit
 	@$(BIN)/python -m tests.mechanism.killing --kills 200
 
