@@ -1,6 +1,7 @@
 """The commands on what they are made for."""
 
 import csv
+import dataclasses
 import io
 import json
 import os
@@ -362,3 +363,13 @@ def test_a_stop_that_a_library_takes_for_a_fault_of_its_own_is_a_stop(tmp_path):
         interrupted()
     with pytest.raises(AttributeError), resumable(tmp_path / "run"):
         raise AttributeError("a fault of ours")
+
+
+def test_an_epsilon_that_does_not_follow_from_rho_is_not_repeated(place, tmp_path):
+    options = ("--epsilon", "1", "--delta", "1e-6", "-o", tmp_path / "r")
+    assert run("release", place.people, "--schema", place.schema, *options).exit_code == 0
+    assert "epsilon = 1, delta = 1e-06" in run("info", tmp_path / "r").stdout
+    made = residuum.load(tmp_path / "r")
+    claimed = dataclasses.replace(made, provenance={**made.provenance, "epsilon": 0.01})
+    residuum.save(claimed, tmp_path / "claimed")
+    assert "epsilon = 0.01" not in run("info", tmp_path / "claimed").stdout

@@ -7,8 +7,9 @@ from typing import Any
 from residuum import Release, Workload, load
 from residuum.cli.common import Folder, new_app, shown_path
 from residuum.cli.page import Page, budget, counted, factor, plain
-from residuum.cli.release import asked_for, caveats, guarantee, noisiness, seeded
+from residuum.cli.release import caveats, guarantee, noisiness
 from residuum.mechanism.unfinished import Unfinished
+from residuum.present.promise import asked_for, seeded
 from residuum.store.folder import JOURNAL, MANIFEST
 
 _SHOWN = 6

@@ -17,7 +17,7 @@ from residuum.core.workload import Workload
 from residuum.data.sources import check
 from residuum.errors import ReleaseError, SourceError
 from residuum.mechanism.terms import Sampler, Terms
-from residuum.privacy.simulator import Simulator
+from residuum.present.promise import asked_for, seeded
 from residuum.store.folder import JOURNAL, MANIFEST
 
 Mechanism = Literal["aim", "residual-planner"]
@@ -164,18 +164,6 @@ def guarantee(made: Release) -> str:
     """What a release promises each person."""
     promised = budget(*asked_for(made), made.rho)
     return f"NONE, it is seeded; without a seed: {promised}" if seeded(made) else f"{promised}, for each person"
-
-
-def asked_for(made: Release) -> tuple[float | None, float | None]:
-    """The epsilon and delta that a release was asked for, where that is all it holds."""
-    epsilon, delta = (made.provenance.get(key) for key in ("epsilon", "delta"))
-    plain = isinstance(epsilon, int | float) and isinstance(delta, int | float)
-    return (epsilon, delta) if plain and made.provenance.get("rho") == made.rho else (None, None)
-
-
-def seeded(made: Release) -> bool:
-    """Whether the noise can be told by whoever knows the seed."""
-    return Simulator.caveat in made.provenance["caveats"]
 
 
 def caveats(made: Release) -> list[tuple[str, str]]:
