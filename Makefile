@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-spark test-browser lint audit bench bench-accuracy bench-noise bench-algebra bench-read bench-scale clean
+.PHONY: help demo docs test test-spark test-browser lint audit reproduce reproduce-full bench-accuracy bench-noise bench-algebra bench-read bench-scale clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -40,8 +40,11 @@ audit: $(VENV)/.installed-test ## Audit the privacy claims empirically, then kil
 	@$(BIN)/python -m audit
 	@$(BIN)/python -m tests.mechanism.killing --kills 200
 
-bench: $(VENV)/.installed-bench ## Measure AIM+GReM: errors, rounds, seconds, memory, growth (about a quarter of an hour)
-	@$(BIN)/python -m bench.mechanism
+reproduce: $(VENV)/.installed-bench $(VENV)/.installed-pgm ## Measure the paper's evaluation quickly, with our additions; ACS=FILE and LOANS=FILE name the real data
+	@$(BIN)/python -W ignore -m bench.evaluation quick
+
+reproduce-full: $(VENV)/.installed-bench $(VENV)/.installed-pgm ## Measure all of it (some three hours)
+	@$(BIN)/python -W ignore -m bench.evaluation full
 
 bench-accuracy: $(VENV)/.installed-bench ## Measure errors against the truth, AIM+PGM's and others', intervals and synthetic rows (an hour or two)
 	@$(BIN)/python -m bench.accuracy
@@ -57,6 +60,8 @@ bench-read: $(VENV)/.installed-bench ## Time how 10 million rows of Parquet beco
 
 bench-scale: $(VENV)/.installed-bench ## Measure how many rows a core counts in a second, and what that makes of larger tables
 	@$(BIN)/python -m bench.scale
+
+export ADULT ACS LOANS
 
 clean: ## Remove the virtual environment and everything compiled
 	rm -rf $(VENV) site .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,6 +1,7 @@
-"""Tables to measure on: real ones from files and from packages, and stand-ins shaped like the paper's other data sets.
+"""Tables to measure on: real ones from files and from packages, and stand-ins shaped like the paper's data sets.
 
-The domains of the real ones are read off their rows, which only a benchmark may do.
+The domains of the real ones are read off their rows, which only a benchmark may do. A stand-in takes the place of a
+file that is not there, and is called "adult-shaped", "acs-shaped" or "loans-shaped" wherever it is named.
 """
 
 import json
@@ -13,23 +14,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench import public
 from residuum import Domain, Table
 
 if TYPE_CHECKING:
     import pandas
 
 SHARED = Path(os.environ.get("RESIDUUM_SHARED", "../shared"))
-"""Where `data/adult.csv`, `data/titanic-raw.csv` and `shapes.json` are."""
+"""Where `data/adult.csv` and `data/titanic-raw.csv` are."""
+
+FILES = {
+    "adult": os.environ.get("ADULT") or str(SHARED / "data" / "adult.csv"),
+    "acs": os.environ.get("ACS", ""),
+    "loans": os.environ.get("LOANS", ""),
+}
+"""The files of the paper's data sets, as the user names them in the environment."""
+
+SHAPES = json.loads(Path(__file__).with_name("shapes.json").read_text())
+"""Rows and sizes of the paper's data sets; those of ACS and Loans are made up to agree with what the paper says."""
 
 BINS = 8
 """Into how many quantiles the numbers of a column go, if so many different ones are not enough."""
 
+_SHAPED = "-shaped"
+
 
 def adult() -> Table:
     """The paper's Adult: each column coded by its sorted unique values, a domain that only a benchmark may use."""
-    raw = np.loadtxt(SHARED / "data" / "adult.csv", delimiter=",", skiprows=1, dtype=np.int64)
-    codes = np.column_stack([np.unique(column, return_inverse=True)[1] for column in raw.T])
-    return _coded([f"x{i}" for i in range(len(codes.T))], codes.T)
+    return public.adult(FILES["adult"])
+
+
+def acs() -> Table:
+    """The paper's ACS, where its file is named."""
+    return public.acs(FILES["acs"])
+
+
+def loans() -> Table:
+    """The paper's Loans, where its file is named."""
+    return public.loans(FILES["loans"])
 
 
 def titanic() -> Table:
@@ -66,6 +88,9 @@ def digits() -> Table:
     return _coded([*frame.domain.names, "digit"], codes)
 
 
+PAPER: dict[str, Callable[[], Table]] = {"adult": adult, "acs": acs, "loans": loans}
+"""The data sets of the paper."""
+
 REAL: dict[str, Callable[[], Table]] = {
     "adult": adult,
     "titanic": titanic,
@@ -78,7 +103,18 @@ REAL: dict[str, Callable[[], Table]] = {
 
 def load(name: str) -> Table:
     """A real table or a stand-in, by its name."""
-    return REAL[name]() if name in REAL else stand_in(name)
+    known = PAPER | REAL
+    return known[name]() if name in known else stand_in(name.removesuffix(_SHAPED))
+
+
+def at_hand(name: str) -> str:
+    """A data set of the paper by its name, or that of its stand-in where no file is named or expected in its place."""
+    return name if os.environ.get(name.upper()) or Path(FILES[name]).is_file() else name + _SHAPED
+
+
+def is_stand_in(name: str) -> bool:
+    """Whether a table is made up."""
+    return name.endswith(_SHAPED)
 
 
 def binned(frame: "pandas.DataFrame", bins: int = BINS) -> Table:
@@ -103,9 +139,8 @@ def _column(values: "pandas.Series", bins: int) -> NDArray[np.int64]:
 
 
 def stand_in(name: str, seed: int = 0) -> Table:
-    """A made-up table with the rows and sizes of a data set of the paper ("acs" or "loans")."""
-    shape = json.loads((SHARED / "shapes.json").read_text())[name]
-    return tree(shape["sizes"], shape["rows"], seed)
+    """A made-up table with the rows and sizes of a data set of the paper ("adult", "acs" or "loans")."""
+    return tree(SHAPES[name]["sizes"], SHAPES[name]["rows"], seed)
 
 
 def tree(sizes: list[int], rows: int, seed: int = 0) -> Table:

@@ -1,9 +1,9 @@
-"""One run of a mechanism in a process of its own, so that its time and its peak of memory are its own.
+"""One run of a method in a process of its own, so that its time and its peak of memory are its own.
 
-`python -m bench.job '{"table": "acs", "mechanism": "aim", "epsilon": 10}'` prints what it measured as JSON. A task may
-also name the `order` of the marginals (3), `options` of the mechanism, and what to do with the release: `fit` the
-latent classes, `draw` so many rows, and compare these `estimates` with the truth, on a `sample` of the marginals where
-all are too many.
+`python -m bench.job '{"table": "acs-shaped", "mechanism": "aim", "epsilon": 10}'` prints what it measured as JSON. A
+task may also name the `order` of the marginals (3), `options` of the mechanism, what to do with the release (`fit` the
+latent classes, `draw` so many rows), and `estimates` to compare with the truth, on a `sample` of the marginals where
+all are too many. Seconds are from codes in memory to a release; those of the answers are counted apart.
 """
 
 import json
@@ -11,41 +11,83 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bench import data
-from bench.errors import errors, estimate_of, independent, some_targets
+from bench import algebra, data
+from bench.errors import Batch, errors_of, estimate_of, independent, one_by_one, some_targets, together
+from bench.methods import Task
+from bench.public import UnreadableError
 from residuum import BudgetFile, Release, Table, Workload, aim, kernels, residual_planner
 from residuum.core import zcdp
+from residuum.core.domain import Clique
 from residuum.data.counts import Counts
 from residuum.mechanism.fixed import fixed_sequence
 
 DELTA = 1e-9
 
+REPEATED_UP_TO, MOST_REPEATS = 1.0, 5
+"""A run is repeated until so many seconds have passed or so many runs are done; the median of them counts."""
 
-def measured(**task: Any) -> dict[str, Any]:
-    """What a task measured, run in a process of its own."""
+Result = dict[str, Any]
+Answering = Callable[[str], Batch]
+"""From the name of an estimate to its answers."""
+
+
+def measured(*, most_seconds: float | None = None, **task: Any) -> Result:
+    """What a task measured, run in a process of its own; one that takes too long is ended."""
     command = [sys.executable, "-m", "bench.job", json.dumps(task)]
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()[-1])
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=most_seconds)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-def run(task: dict[str, Any]) -> dict[str, Any]:
+def run(task: Task) -> Result:
+    if task["mechanism"] == "in-axis":
+        return algebra.measure(tuple(task["shape"]))
     table = data.tree(task["sizes"], task["rows"]) if task["table"] == "tree" else data.load(task["table"])
+    if task["mechanism"] == "none":
+        return {"rows": table.columns.shape[1], "sizes": table.domain.sizes}
     workload = Workload.all_kway(table.domain, task.get("order", 3))
+    result, answering = MECHANISMS[task["mechanism"]](task, table, workload)
+    result["peak GB"] = _peak()
+    if task.get("estimates"):
+        result |= _compared(task, table, workload, answering)
+    return result
+
+
+def _released(task: Task, table: Table, workload: Workload) -> tuple[Result, Answering]:
+    """A release, with what is made of it without another look at the rows. A quick run is repeated."""
     _warm_up()
-    started = time.perf_counter()
-    if task["mechanism"] == "fixed":
-        return _fixed(task, table, workload)
+    runs = [_release(task, table, workload)]
+    while sum(run["seconds"] for _, run in runs) < REPEATED_UP_TO and len(runs) < MOST_REPEATS:
+        runs.append(_release(task, table, workload))
+    release, _ = runs[0]
+    result: Result = {name: median(run[name] for _, run in runs) for name in ("seconds", "before first round")}
+    result |= {
+        "first run": runs[0][1]["seconds"],
+        "repeats": len(runs),
+        "rounds": release.provenance.get("rounds"),
+        "measurements": len(release.spends),
+        "peak GB, run": _peak(),
+    }
+    return result | _worked_out(task, release), partial(_answers_of, release)
+
+
+def _release(task: Task, table: Table, workload: Workload) -> tuple[Release, dict[str, float]]:
     mechanism = {"aim": aim, "residual planner": residual_planner}[task["mechanism"]]
     first: list[float] = []
+    kept = {}
     with TemporaryDirectory() as folder:
-        kept = {}
         if task.get("on disk"):
             kept = {"output": f"{folder}/release", "ledger": f"{folder}/people.budget"}
             BudgetFile.create(kept["ledger"], epsilon=task["epsilon"], delta=DELTA)
+        started = time.perf_counter()
         release = mechanism(
             table,
             workload,
@@ -57,26 +99,15 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
             **kept,
         )
         finished = time.perf_counter()
-    result = {
-        "seconds": finished - started,
-        "before first round": (first or [finished])[0] - started,
-        "rounds": release.provenance.get("rounds"),
-        "measurements": len(release.spends),
-        "peak GB": _peak(),
-    }
-    if task.get("error"):
-        result["error"] = error(release, Counts(table, workload))
-    return result | _worked_out(task, release, table)
+    return release, {"seconds": finished - started, "before first round": (first or [finished])[0] - started}
 
 
-def error(release: Release, counts: Counts) -> float:
-    """The mean over the targets of ‖μ - μ̂‖₁ / N, for the maximum likelihood estimates."""
-    return errors(release.estimates.marginal, counts, release.workload.targets)["L1"]
+def _answers_of(release: Release, name: Any) -> Batch:
+    return together(release) if name == "mle" else one_by_one(estimate_of(release, name))
 
 
-def _worked_out(task: dict[str, Any], release: Release, table: Table) -> dict[str, Any]:
-    """What is made of a release without another look at the rows, and how far that is from them."""
-    result: dict[str, Any] = {}
+def _worked_out(task: Task, release: Release) -> Result:
+    result: Result = {}
     if task.get("fit"):
         started = time.perf_counter()
         mixture = release.fit()
@@ -86,23 +117,18 @@ def _worked_out(task: dict[str, Any], release: Release, table: Table) -> dict[st
         started = time.perf_counter()
         release.sample(task["draw"], seed=0)
         result["draw seconds"] = time.perf_counter() - started
-    if task.get("estimates"):
-        compared = some_targets(release.workload, task["sample"]) if "sample" in task else release.workload
-        truth = Counts(table, compared)
-        result["errors"] = {"independent": errors(independent(truth), truth, compared.targets)}
-        for name in task["estimates"]:
-            result["errors"][name] = errors(estimate_of(release, name), truth, compared.targets)
     return result
 
 
-def _fixed(task: dict[str, Any], table: Table, workload: Workload) -> dict[str, Any]:
+def _fixed(task: Task, table: Table, workload: Workload) -> tuple[Result, Answering]:
+    """The paper's fixed sequence, in random order; the seconds are those of its steps."""
+    _warm_up()
     counts = Counts(table, workload)
     order = np.random.default_rng(task.get("seed", 0)).permutation(len(workload.targets))
-    sequence = [workload.targets[k] for k in order]
     times: list[float] = []
     release = fixed_sequence(
         counts,
-        sequence,
+        [workload.targets[k] for k in order],
         rho=zcdp.rho_of(task["epsilon"], DELTA),
         seed=task.get("seed", 0),
         allocation=task["allocation"],
@@ -110,10 +136,55 @@ def _fixed(task: dict[str, Any], table: Table, workload: Workload) -> dict[str, 
         steps=task.get("steps"),
         watch=lambda _: times.append(time.perf_counter()),
     )
-    result = {"seconds": times[-1] - times[0], "measurements": len(release.spends)}
-    if task.get("error"):
-        result["error"] = error(release, counts)
-    return result
+    seconds = times[-1] - times[0]
+    result = {"seconds": seconds, "steps": len(times) - 1, "of": len(order), "measurements": len(release.spends)}
+    return result, lambda _: one_by_one(release.estimates.marginal)
+
+
+def _graphical(task: Task, table: Table, workload: Workload) -> tuple[Result, Answering]:
+    """AIM+PGM; nothing is warm, because a model of another shape is compiled anew in any case."""
+    from bench.pgm.aim import aim_pgm
+
+    started = time.perf_counter()
+    rho = zcdp.rho_of(task["epsilon"], DELTA)
+    fitted = aim_pgm(table, workload, rho=rho, seed=task.get("seed", 0), **task.get("options", {}))
+    result = {
+        "seconds": time.perf_counter() - started,
+        "rounds": fitted.rounds,
+        "megabytes": fitted.megabytes,
+        "spent": fitted.spent,
+        "parts": fitted.seconds,
+    }
+    return result, lambda _: one_by_one(fitted.tree.marginal)
+
+
+MECHANISMS = {"aim": _released, "residual planner": _released, "fixed": _fixed, "aim+pgm": _graphical}
+
+
+def _compared(task: Task, table: Table, workload: Workload, answering: Answering) -> Result:
+    """The errors of estimates, with the seconds of their answers, and those of the independent model."""
+    compared = some_targets(workload, task["sample"]) if "sample" in task else workload
+    timed = {name: _Timed(answering(name)) for name in task["estimates"]}
+    alone = one_by_one(independent(Counts(table, Workload.all_kway(table.domain, 1))))
+    errors = errors_of({"independent": alone, **timed}, table, compared.targets)
+    return {
+        "errors": errors,
+        "answer seconds": {name: answers.seconds for name, answers in timed.items()},
+        "compared": len(compared.targets),
+    }
+
+
+class _Timed:
+    """Answers, and how long they took together."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch, self.seconds = batch, 0.0
+
+    def __call__(self, targets: Sequence[Clique]) -> Mapping[Clique, NDArray[Any]]:
+        started = time.perf_counter()
+        answers = self.batch(targets)
+        self.seconds += time.perf_counter() - started
+        return answers
 
 
 def _peak() -> float:
@@ -123,11 +194,17 @@ def _peak() -> float:
 
 def _warm_up() -> None:
     """Load what is compiled, so that no time is the compiler's."""
-    table = data.tree([2, 3, 20, 20], 1000)
-    release = aim(table, Workload.all_kway(table.domain, 3), rho=1.0, seed=0)
-    release.sample(10, seed=0)
+    table = data.tree([2, 3, 20, 20, 9, 9], 1000)
+    workload = Workload.all_kway(table.domain, 3)
+    aim(table, workload, rho=1.0, seed=0, progress=False).sample(10, seed=0)
+    aim(table, workload, rho=1.0, seed=0, reference="none", progress=False)
+    residual_planner(table, workload, rho=1.0, seed=0, progress=False)
     kernels.add_component(np.zeros((2, 2)), np.zeros(2), (0,))
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(json.loads(sys.argv[1]))))
+    try:
+        print(json.dumps(run(json.loads(sys.argv[1]))))
+    except UnreadableError as reason:
+        print(f"Error: {reason}", file=sys.stderr)
+        sys.exit(2)

@@ -37,7 +37,7 @@ def runs() -> None:
     table = Table(title="ACS-shaped, all 3-way marginals, ε = 10", title_justify="left")
     for column in ("run", "seconds", "rounds", "ratio to seeded"):
         table.add_column(column, justify="right" if column != "run" else "left")
-    task = {"table": "acs", "mechanism": "aim", "epsilon": 10.0}
+    task = {"table": "acs-shaped", "mechanism": "aim", "epsilon": 10.0}
     kinds = {"seeded": {}, "private": {"seed": None}, "private, on disk": {"seed": None, "on disk": True}}
     results = {kind: [measured(**task, **more) for _ in range(2)] for kind, more in kinds.items()}
     best = {kind: min(runs, key=lambda run: run["seconds"]) for kind, runs in results.items()}

@@ -6,10 +6,10 @@ from typing import Any
 from bench.accuracy.show import BUDGET, console, steps, table, verdict
 from bench.job import measured
 
-CASES = (("acs", 0.1), ("acs", 1.0), ("acs", 10.0), ("loans", 1.0), ("loans", 100.0))
+CASES = (("acs-shaped", 0.1), ("acs-shaped", 1.0), ("acs-shaped", 10.0), ("loans-shaped", 1.0), ("loans-shaped", 100.0))
 SAMPLE = 200
 ESTIMATES = ("mle", "best", "latent")
-LIMITS = {("acs", 10.0): (30.0, 2.0), ("loans", 1.0): (60.0, 10.0)}
+LIMITS = {("acs-shaped", 10.0): (30.0, 2.0), ("loans-shaped", 1.0): (60.0, 10.0)}
 """The targets of the run: seconds, GB."""
 MOST_FITTING = 300.0
 """The target of the fit to the ACS-shaped table, in seconds."""
@@ -24,10 +24,10 @@ def main() -> None:
     )  # fmt: skip
     for (name, epsilon), run in runs.items():
         if "failed" in run:
-            shown.add_row(f"{name}-shaped", f"{epsilon:g}", run["failed"])
+            shown.add_row(name, f"{epsilon:g}", run["failed"])
             continue
         shown.add_row(
-            f"{name}-shaped", f"{epsilon:g}", str(run["rounds"]), f"{run['seconds']:.1f}", f"{run['peak GB']:.2f}",
+            name, f"{epsilon:g}", str(run["rounds"]), f"{run['seconds']:.1f}", f"{run['peak GB']:.2f}",
             f"{run['fit seconds']:.1f}", f"{run['members']} × {run['classes']}", f"{run['fit peak GB']:.2f}",
             *(f"{run['errors'][estimate]['L1']:.4f}" for estimate in (*ESTIMATES, "independent")),
         )  # fmt: skip
@@ -50,7 +50,7 @@ def _run(name: str, epsilon: float) -> dict[str, Any]:
 def _targets(runs: dict[tuple[str, float], dict[str, Any]]) -> list[str]:
     lines = []
     for (name, epsilon), run in runs.items():
-        at = f"{name}-shaped, ε = {epsilon:g}"
+        at = f"{name}, ε = {epsilon:g}"
         if "failed" in run:
             lines.append(f"{at}: missed, {run['failed']}")
             continue
@@ -60,9 +60,9 @@ def _targets(runs: dict[tuple[str, float], dict[str, Any]]) -> list[str]:
             lines.append(verdict(f"{at}, memory of the run", run["peak GB"], memory, " GB"))
         else:
             lines.append(f"{at}: finished")
-        if name == "acs":
+        if name == "acs-shaped":
             lines.append(verdict(f"{at}, fit", run["fit seconds"], MOST_FITTING, " s"))
-        if name == "acs" and epsilon <= 1:
+        if name == "acs-shaped" and epsilon <= 1:
             for estimate in ("latent", "best"):
                 error, mle = run["errors"][estimate]["L1"], run["errors"]["mle"]["L1"]
                 lines.append(verdict(f"{at}, error of {estimate}, against the mle", error, mle))

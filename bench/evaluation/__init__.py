@@ -1,0 +1,1 @@
+"""The paper's evaluation, reproduced and extended."""

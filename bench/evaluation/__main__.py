@@ -1,0 +1,97 @@
+"""`make reproduce` measures a quick selection of the paper's evaluation, `make reproduce-full` all of it.
+
+Results go to a folder as they come; started again, it goes on where it stopped. The page is written at the end.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from bench import data
+from bench.evaluation.log import ROOT, Log
+from bench.evaluation.plan import plan
+from bench.job import Result, measured
+from bench.methods import Task
+
+LIMIT = 7200.0
+"""No task may take longer."""
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.evaluation", description=__doc__)
+    parser.add_argument(
+        "what", choices=("quick", "full", "page"), help="measure quickly, measure all, or write the page"
+    )
+    parser.add_argument("--folder", type=Path, help="where results and page go (results/quick or results/full)")
+    parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="of the experiments these alone")
+    parser.add_argument("--docs", action="store_true", help="write the page into the documentation, with its results")
+    given = parser.parse_args(arguments)
+    folder: Path = given.folder or ROOT / "results" / ("quick" if given.what == "quick" else "full")
+    log = Log(folder / "results.jsonl")
+    if given.what != "page":
+        experiments = plan(full=given.what == "full")
+        if unknown := [name for name in given.only or () if name not in experiments]:
+            parser.error(f"there is no experiment {unknown[0]!r}; there are: {', '.join(experiments)}")
+        measure([task for name in given.only or experiments for task in experiments[name]], log)
+    from bench.evaluation import page  # its pictures need a library that measuring does not
+
+    print(f"The page: {page.write(log, ROOT / 'docs' if given.docs else folder)}")
+
+
+def measure(tasks: list[Task], log: Log) -> None:
+    """Run what the log does not have yet, one task after the other."""
+    for name in data.PAPER:
+        print(f"{name}: {_where(name)}", flush=True)
+    if find_spec("mbi") is None and any(task["mechanism"] == "aim+pgm" for task in tasks):
+        sys.exit("Error: AIM+PGM needs the package mbi. Install it, as with: pip install 'residuum[pgm]'")
+    left = [task for task in tasks if task not in log]
+    if len(left) < len(tasks):
+        print(f"{len(tasks) - len(left)} of {len(tasks)} tasks are measured already.", flush=True)
+    started = time.monotonic()
+    for number, task in enumerate(left, start=1):
+        print(f"[{number}/{len(left)}, {_clock(time.monotonic() - started)}] {_named(task)}", end=" ", flush=True)
+        load, begun = os.getloadavg()[0], time.monotonic()
+        result = run(task)
+        log.add(task, result, load)
+        print(result.get("failed", f"({time.monotonic() - begun:.0f} s)"), flush=True)
+
+
+def run(task: Task) -> Result:
+    """What a task measured, or how it failed; a file that cannot be read ends everything."""
+    try:
+        return measured(most_seconds=LIMIT, **task)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"stopped after {LIMIT:g} s"}
+    except subprocess.CalledProcessError as ended:
+        if ended.returncode == 2:
+            sys.exit(2)
+        return {"failed": f"ended with {ended.returncode}"}
+
+
+def _where(name: str) -> str:
+    if not data.is_stand_in(data.at_hand(name)):
+        return data.FILES[name]
+    return f"a stand-in of the same shape. For the real one: make reproduce {name.upper()}=FILE"
+
+
+def _named(task: Task) -> str:
+    """A task in a few words."""
+    shown = {name: value for name, value in task.items() if name not in ("estimates", "fit", "sample")}
+    if "sizes" in shown:
+        shown["sizes"] = f"{len(task['sizes'])} of {task['sizes'][0]}"
+    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in shown.values())
+
+
+def _clock(seconds: float) -> str:
+    return f"{seconds // 60:.0f}:{seconds % 60:02.0f}"
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.exit("\nStopped. The same command goes on from here.")

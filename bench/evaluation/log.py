@@ -1,0 +1,140 @@
+"""What was measured, line by line in a file: every task with its result, the code, the machine and the load it met."""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from bench.job import Result
+from bench.methods import Task
+
+ROOT = Path(__file__).parents[2]
+
+_MEASURED = (
+    *(f"src/residuum/{room}" for room in ("core", "data", "estimate", "kernels", "mechanism", "privacy")),
+    "src/residuum/marginal.py",
+    "src/residuum/release.py",
+    "bench/pgm",
+    *(f"bench/{name}" for name in ("algebra.py", "data.py", "errors.py", "job.py", "kronecker.py", "public.py")),
+)
+"""The code whose change makes a result one of the past."""
+
+_PACKAGES = ("numpy", "numba", "scipy", "mbi", "jax")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A task, what it measured or how it failed, and where, when and by which code that was."""
+
+    task: Task
+    result: Result
+    code: str
+    commit: str
+    machine: dict[str, Any]
+    versions: dict[str, str]
+    load: float
+    """How many processes wanted a core, on average over the minute before the task began."""
+    finished: str
+
+    @property
+    def failed(self) -> str | None:
+        """How the task failed, if it did."""
+        return self.result.get("failed")
+
+
+class Log:
+    """The entries of a file, the last one of a task counting; a task is found again if the code is still the same."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._entries = {_key(entry.task): entry for entry in _read(path)} if path.exists() else {}
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+    def __contains__(self, task: Task) -> bool:
+        entry = self._entries.get(_key(task))
+        return entry is not None and entry.code == code() and not entry.failed
+
+    def find(self, **facts: Any) -> list[Entry]:
+        """The entries whose task has these facts."""
+        return [entry for entry in self if facts.items() <= entry.task.items()]
+
+    def add(self, task: Task, result: Result, load: float) -> Entry:
+        """Write down a result; a process that is killed loses no more than the line it was writing."""
+        finished = datetime.now(UTC).isoformat(timespec="seconds")
+        entry = Entry(task, result, code(), commit(), machine(), versions(), load, finished)
+        line = json.dumps({name: getattr(entry, name) for name in Entry.__slots__})
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+b") as file:
+            file.seek(0, os.SEEK_END)
+            if file.tell():
+                file.seek(-1, os.SEEK_END)
+                line = line if file.read() == b"\n" else "\n" + line
+            file.write(f"{line}\n".encode())
+        self._entries[_key(task)] = entry
+        return entry
+
+
+@cache
+def code() -> str:
+    """A fingerprint of all code that a result depends on."""
+    found = sha256()
+    for place in map(ROOT.joinpath, _MEASURED):
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            found.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+@cache
+def commit() -> str:
+    """The commit, with a plus where files differ from it; empty outside of a repository."""
+    try:
+        return _git("rev-parse", "--short", "HEAD") + ("+" if _git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+@cache
+def machine() -> dict[str, Any]:
+    """What the machine is: nothing that would name it."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    system = f"{platform.system()}, {platform.machine()}"
+    return {"cores": len(os.sched_getaffinity(0)), "memory GiB": round(memory), "system": system}
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that do the work."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _read(path: Path) -> Iterator[Entry]:
+    """The entries of a file, but for lines that were never finished."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            yield Entry(**json.loads(line))
+        except json.JSONDecodeError:
+            continue
+
+
+def _key(task: Task) -> str:
+    return json.dumps(task, sort_keys=True)
+
+
+def _git(*command: str) -> str:
+    return subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,0 +1,113 @@
+"""What is measured: the tasks of each experiment, few of them for a quick look and many for the whole evaluation."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from bench import algebra, data
+from bench.methods import DEFAULT, PAPER, PLANNER, Task, graphical, task
+
+STRATEGIES = (("lazy", "crp"), ("lazy", "iid"), ("full", "iid"))
+"""How the paper's ablation reconstructs, and how it allocates."""
+
+FAST = (PAPER, DEFAULT, PLANNER)
+CAP = 900.0
+"""AIM+PGM begins no round after so many seconds."""
+
+
+def plan(full: bool) -> dict[str, list[Task]]:
+    """The tasks by experiment, quick ones first."""
+    experiments = {
+        "data": data_sets(),
+        "algebra": in_axis(full),
+        "growth": growth(full),
+        "ablation": ablation(full),
+        "trade-off": trade_off(full),
+        "model size": model_size(full),
+    }
+    return {name: [*tasks] for name, tasks in experiments.items()}
+
+
+def data_sets() -> Iterator[Task]:
+    """What the tables are."""
+    for name in data.PAPER:
+        yield {"mechanism": "none", "table": data.at_hand(name)}
+
+
+def in_axis(full: bool) -> Iterator[Task]:
+    """Decomp and Recon against Kronecker products. Paper: Fig. 2 and 4."""
+    for shapes in algebra.SETTINGS.values():
+        for shape in shapes if full else shapes[:-2]:
+            yield {"mechanism": "in-axis", "shape": list(shape)}
+
+
+def growth(full: bool) -> Iterator[Task]:
+    """One thing growing at a time. Not in the paper."""
+    base = {"table": "tree", "sizes": [6] * 12, "rows": 100_000, "epsilon": 1.0}
+    rows = (10_000, 100_000, 1_000_000, 10_000_000) if full else (10_000, 100_000, 1_000_000)
+    attributes = (8, 12, 16, 24, 32, 48, 64) if full else (8, 12, 16, 24)
+    values = (4, 6, 8, 16, 32, 64) if full else (4, 6, 8, 16)
+    changes = [{"rows": n} for n in rows]
+    changes += [{"sizes": [6] * d} for d in attributes]
+    changes += [{"sizes": [n] * 12} for n in values]
+    for method in (PAPER, PLANNER):
+        yield from (task(method, **base | change) for change in _different(changes, base))
+
+
+def ablation(full: bool) -> Iterator[Task]:
+    """The fixed sequence of the paper; only its first steps where the whole would take hours. Paper: Table 2."""
+    adult, acs, loans = map(data.at_hand, data.PAPER)
+    for seed, strategy in product(range(5 if full else 2), STRATEGIES):
+        yield _fixed(adult, seed, *strategy, estimates=["mle"])
+    first = {("lazy", "crp"): {"estimates": ["mle"]}, ("lazy", "iid"): {"steps": 200}, ("full", "iid"): {"steps": 5}}
+    if full:
+        first |= {("lazy", "iid"): {"estimates": ["mle"]}, ("full", "iid"): {"steps": 20}}
+    for strategy in STRATEGIES:
+        yield _fixed(acs, 0, *strategy, **first[strategy])
+    if full:
+        for strategy, steps in zip(STRATEGIES, (200, 50, 4), strict=True):
+            yield _fixed(loans, 0, *strategy, steps=steps)
+
+
+def trade_off(full: bool) -> Iterator[Task]:
+    """Error against time. Paper: Fig. 3 and 5 to 9."""
+    adult, acs, loans = map(data.at_hand, data.PAPER)
+    epsilons = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0) if full else (0.1, 1.0, 10.0)
+    for epsilon, method, seed in product(epsilons, FAST, range(5 if full else 3)):
+        yield task(method, table=adult, epsilon=epsilon, seed=seed)
+    for epsilon, seed in product((0.1, 1.0), range(3 if full else 1)):
+        yield _pgm(50, table=adult, epsilon=epsilon, seed=seed)
+    if full:
+        for epsilon in (0.3, 3.0, 10.0):
+            yield _pgm(50, table=adult, epsilon=epsilon, seed=0)
+    for epsilon, method in product((0.1, 1.0, 10.0) if full else (1.0,), FAST):
+        yield task(method, table=acs, epsilon=epsilon, seed=0, sample=2000)
+    if full:
+        for epsilon, method in product((1.0, 10.0, 100.0, 1000.0), (PAPER, PLANNER)):
+            yield task(method, table=loans, epsilon=epsilon, seed=0)
+        yield task(DEFAULT, table=loans, epsilon=1.0, seed=0, sample=200)
+
+
+def model_size(full: bool) -> Iterator[Task]:
+    """AIM+PGM by the size of its model. Paper: Fig. 10."""
+    adult = data.at_hand("adult")
+    for megabytes in (1, 3, 10) if full else (1,):
+        yield _pgm(megabytes, table=adult, epsilon=10.0, seed=0)
+    if full:
+        for megabytes in (1, 100):
+            yield _pgm(megabytes, table=adult, epsilon=1.0, seed=0)
+
+
+def _pgm(megabytes: float, **more: Any) -> Task:
+    made = task(graphical(megabytes), **more)
+    return made | {"options": made["options"] | {"most_seconds": CAP}}
+
+
+def _fixed(table: str, seed: int, reconstruction: str, allocation: str, **more: Any) -> Task:
+    strategy = {"reconstruction": reconstruction, "allocation": allocation}
+    return {"mechanism": "fixed", "table": table, "epsilon": 1.0, "seed": seed, **strategy, **more}
+
+
+def _different(changes: list[Task], base: Task) -> list[Task]:
+    """The changes, without those that come to the same."""
+    return list({str(base | change): change for change in changes}.values())
