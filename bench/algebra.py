@@ -1,4 +1,4 @@
-"""Time Decomp and Recon against the shuffle algorithm and against copying the array. Paper: Fig. 2 (speed).
+"""Time Decomp and Recon against the shuffle algorithm and against copying the array. Paper: Fig. 3.
 
 Run with `make bench-algebra`. Every figure is the best of several runs in a row.
 """

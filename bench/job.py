@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import fsum
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -42,7 +43,7 @@ Answering = Callable[[str], Batch]
 
 def measured(*, most_seconds: float | None = None, **task: Any) -> Result:
     """What a task measured, run in a process of its own; one that takes too long is ended."""
-    command = [sys.executable, "-m", "bench.job", json.dumps(task)]
+    command = [sys.executable, "-W", "ignore", "-m", "bench.job", json.dumps(task)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=most_seconds)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -64,17 +65,17 @@ def run(task: Task) -> Result:
 def _released(task: Task, table: Table, workload: Workload) -> tuple[Result, Answering]:
     """A release, with what is made of it without another look at the rows. A quick run is repeated."""
     _warm_up()
-    runs = [_release(task, table, workload)]
-    while sum(run["seconds"] for _, run in runs) < REPEATED_UP_TO and len(runs) < MOST_REPEATS:
-        runs.append(_release(task, table, workload))
-    release, _ = runs[0]
-    result: Result = {name: median(run[name] for _, run in runs) for name in ("seconds", "before first round")}
+    release, first = _release(task, table, workload)
+    peak, runs = _peak(), [first]
+    while sum(run["seconds"] for run in runs) < REPEATED_UP_TO and len(runs) < MOST_REPEATS:
+        runs.append(_release(task, table, workload)[1])
+    result: Result = {name: median(run[name] for run in runs) for name in first}
     result |= {
-        "first run": runs[0][1]["seconds"],
+        "first run": first["seconds"],
         "repeats": len(runs),
         "rounds": release.provenance.get("rounds"),
         "measurements": len(release.spends),
-        "peak GB, run": _peak(),
+        "peak GB, run": peak,
     }
     return result | _worked_out(task, release), partial(_answers_of, release)
 
@@ -152,7 +153,7 @@ def _graphical(task: Task, table: Table, workload: Workload) -> tuple[Result, An
         "seconds": time.perf_counter() - started,
         "rounds": fitted.rounds,
         "megabytes": fitted.megabytes,
-        "spent": fitted.spent,
+        "spent": fsum(fitted.charges) / rho,
         "parts": fitted.seconds,
     }
     return result, lambda _: one_by_one(fitted.tree.marginal)

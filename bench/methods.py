@@ -8,6 +8,8 @@ PAPER = "AIM+GReM"
 DEFAULT = "residuum"
 PLANNER = "ResidualPlanner"
 
+_GRAPHICAL = "AIM+PGM, "
+
 METHODS: dict[str, Task] = {
     PAPER: {"mechanism": "aim", "options": {"reference": "none"}, "estimates": ["mle"]},
     DEFAULT: {"mechanism": "aim", "fit": True, "estimates": ["best"]},
@@ -18,12 +20,28 @@ METHODS: dict[str, Task] = {
 
 def graphical(megabytes: float) -> str:
     """AIM with a graphical model of at most so many megabytes, by name."""
-    return f"AIM+PGM, {megabytes:g} MB"
+    return f"{_GRAPHICAL}{megabytes:g} MB"
+
+
+def is_graphical(method: str) -> bool:
+    """Whether a method is AIM+PGM, of whatever size."""
+    return method.startswith(_GRAPHICAL)
+
+
+def megabytes_of(method: str) -> float:
+    """How large the model of AIM+PGM may be."""
+    return float(method.removeprefix(_GRAPHICAL).removesuffix(" MB"))
+
+
+def method_of(task: Task) -> str:
+    """The name of the method that a task runs."""
+    if task["mechanism"] == "aim+pgm":
+        return graphical(task["options"]["megabytes"])
+    return next(name for name, made in METHODS.items() if made.items() <= task.items())
 
 
 def task(method: str, **more: Any) -> Task:
     """The task of a method."""
-    if method.startswith("AIM+PGM, "):
-        megabytes = float(method.removeprefix("AIM+PGM, ").removesuffix(" MB"))
-        return {"mechanism": "aim+pgm", "options": {"megabytes": megabytes}, "estimates": ["model"], **more}
+    if is_graphical(method):
+        return {"mechanism": "aim+pgm", "options": {"megabytes": megabytes_of(method)}, "estimates": ["model"], **more}
     return METHODS[method] | more

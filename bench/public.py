@@ -51,7 +51,7 @@ def acs(path: str | PathLike[str]) -> Table:
 
 def loans(path: str | PathLike[str]) -> Table:
     """Lending Club's loans of 2007 to 2011: a line of notes may stand above the names, other lines among the loans."""
-    with open(_there(path), encoding="utf-8") as lines:
+    with open(_there(path), encoding="utf-8", errors="replace") as lines:
         notes = "loan_amnt" not in next(lines, "")
     frame = _read(path, skiprows=1 if notes else 0)
     if missing := {"loan_amnt", "term", "grade", "purpose"} - set(frame.columns):

@@ -1,23 +1,12 @@
 """Adult, all 3-way marginals: every estimate against the truth, and against what AIM+PGM has for the same budget."""
 
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from bench.accuracy.show import BUDGET, EPSILONS, SEEDS, console, spread, steps, table, verdict
 from bench.errors import MEASURES
 from bench.job import measured
-
-
-class Quoted(NamedTuple):
-    """A figure of another program on this table, quoted from FIGURES.md, not measured here."""
-
-    error: float
-    seconds: float
-    """The shortest time quoted."""
-    times: str
-
-
-AIM_PGM = {0.1: Quoted(0.276, 319, "319"), 1.0: Quoted(0.121, 312, "312-851"), 10.0: Quoted(0.082, 124, "124")}
+from bench.quoted import AIM_PGM
 
 MOST_SECONDS, SHARE, LOOP_AT_1 = 120.0, 0.01, 0.5
 """The targets: run and fit in seconds, the run as a share of AIM+PGM's time, and the run in seconds for ε = 1."""

@@ -46,9 +46,9 @@ def measure(tasks: list[Task], log: Log) -> None:
     """Run what the log does not have yet, one task after the other."""
     for name in data.PAPER:
         print(f"{name}: {_where(name)}", flush=True)
-    if find_spec("mbi") is None and any(task["mechanism"] == "aim+pgm" for task in tasks):
-        sys.exit("Error: AIM+PGM needs the package mbi. Install it, as with: pip install 'residuum[pgm]'")
     left = [task for task in tasks if task not in log]
+    if find_spec("mbi") is None and any(task["mechanism"] == "aim+pgm" for task in left):
+        sys.exit("Error: AIM+PGM needs the package mbi. Install it, as with: pip install 'residuum[pgm]'")
     if len(left) < len(tasks):
         print(f"{len(tasks) - len(left)} of {len(tasks)} tasks are measured already.", flush=True)
     started = time.monotonic()
@@ -56,8 +56,9 @@ def measure(tasks: list[Task], log: Log) -> None:
         print(f"[{number}/{len(left)}, {_clock(time.monotonic() - started)}] {_named(task)}", end=" ", flush=True)
         load, begun = os.getloadavg()[0], time.monotonic()
         result = run(task)
-        log.add(task, result, load)
-        print(result.get("failed", f"({time.monotonic() - begun:.0f} s)"), flush=True)
+        took = time.monotonic() - begun
+        log.add(task, result, (load, os.getloadavg()[0]), took)
+        print(result.get("failed", f"({took:.0f} s)"), flush=True)
 
 
 def run(task: Task) -> Result:

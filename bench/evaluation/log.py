@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -13,8 +13,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from bench import data
 from bench.job import Result
 from bench.methods import Task
+from residuum.kernels import threads
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,7 +25,8 @@ _MEASURED = (
     "src/residuum/marginal.py",
     "src/residuum/release.py",
     "bench/pgm",
-    *(f"bench/{name}" for name in ("algebra.py", "data.py", "errors.py", "job.py", "kronecker.py", "public.py")),
+    *(f"bench/{name}.py" for name in ("algebra", "data", "errors", "job", "kronecker", "public")),
+    "bench/shapes.json",
 )
 """The code whose change makes a result one of the past."""
 
@@ -40,8 +43,10 @@ class Entry:
     commit: str
     machine: dict[str, Any]
     versions: dict[str, str]
-    load: float
-    """How many processes wanted a core, on average over the minute before the task began."""
+    load: tuple[float, float]
+    """How many processes wanted a core, on average over the minute before the task began and before it ended."""
+    took: float
+    """Seconds of the whole task."""
     finished: str
 
     @property
@@ -64,15 +69,11 @@ class Log:
         entry = self._entries.get(_key(task))
         return entry is not None and entry.code == code() and not entry.failed
 
-    def find(self, **facts: Any) -> list[Entry]:
-        """The entries whose task has these facts."""
-        return [entry for entry in self if facts.items() <= entry.task.items()]
-
-    def add(self, task: Task, result: Result, load: float) -> Entry:
+    def add(self, task: Task, result: Result, load: tuple[float, float] = (0.0, 0.0), took: float = 0.0) -> Entry:
         """Write down a result; a process that is killed loses no more than the line it was writing."""
         finished = datetime.now(UTC).isoformat(timespec="seconds")
-        entry = Entry(task, result, code(), commit(), machine(), versions(), load, finished)
-        line = json.dumps({name: getattr(entry, name) for name in Entry.__slots__})
+        entry = Entry(task, result, code(), commit(), machine(), versions(), load, took, finished)
+        line = _line(entry)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
             file.seek(0, os.SEEK_END)
@@ -83,18 +84,26 @@ class Log:
         self._entries[_key(task)] = entry
         return entry
 
+    def keep(self, tasks: Iterable[Task]) -> None:
+        """Forget what is not among these tasks any more."""
+        keys = {*map(_key, tasks)}
+        self._entries = {key: entry for key, entry in self._entries.items() if key in keys}
+        rewritten = self.path.with_suffix(".new")
+        rewritten.write_text("".join(f"{_line(entry)}\n" for entry in self), encoding="utf-8")
+        rewritten.replace(self.path)
 
-@cache
+
 def code() -> str:
-    """A fingerprint of all code that a result depends on."""
-    found = sha256()
+    """A fingerprint of all that a result depends on: code, packages, and the files of the data sets."""
+    found = sha256(json.dumps(versions()).encode())
     for place in map(ROOT.joinpath, _MEASURED):
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             found.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+    for name in data.PAPER:
+        found.update(_contents(data.FILES[name]))
     return found.hexdigest()[:12]
 
 
-@cache
 def commit() -> str:
     """The commit, with a plus where files differ from it; empty outside of a repository."""
     try:
@@ -108,7 +117,7 @@ def machine() -> dict[str, Any]:
     """What the machine is: nothing that would name it."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     system = f"{platform.system()}, {platform.machine()}"
-    return {"cores": len(os.sched_getaffinity(0)), "memory GiB": round(memory), "system": system}
+    return {"cores": threads.count(), "memory GiB": round(memory), "system": system}
 
 
 @cache
@@ -130,6 +139,16 @@ def _read(path: Path) -> Iterator[Entry]:
             yield Entry(**json.loads(line))
         except json.JSONDecodeError:
             continue
+
+
+@cache
+def _contents(path: str) -> bytes:
+    """A digest of a file, which is large; of none, nothing."""
+    return sha256(Path(path).read_bytes()).digest() if Path(path).is_file() else b""
+
+
+def _line(entry: Entry) -> str:
+    return json.dumps({name: getattr(entry, name) for name in Entry.__slots__})
 
 
 def _key(task: Task) -> str:

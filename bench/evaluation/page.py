@@ -1,8 +1,211 @@
-"""The page."""
-from pathlib import Path
+"""The page of the evaluation: its words are in `page.md.j2`, its tables here."""
 
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import fmean
+
+import jinja2
+
+from bench.errors import MEASURES
+from bench.evaluation import claims
+from bench.evaluation.claims import Claim
 from bench.evaluation.log import Log
+from bench.evaluation.pictures import averages, pictures
+from bench.evaluation.plan import CAP
+from bench.evaluation.results import Results, Run, domain_size, mean, spread, stands_in, titled
+from bench.methods import is_graphical
+from bench.quoted import ABLATION_ERRORS, ABLATION_SECONDS, DATA_SETS
+from residuum.present.plots import rendered
+
+PAGE, FOLDER = "evaluation.md", "evaluation"
+
+_OURS = {"reproduced": "holds", "not reproduced": "does not hold"}
+"""A claim of our own is not reproduced: it holds."""
 
 
 def write(log: Log, place: Path) -> Path:
-    return place
+    """Write the page, its pictures and the results that it is made from; return where the page is."""
+    folder = place / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = pictures(Results(log))
+    for name, spec in drawn.items():
+        (folder / f"{name}.svg").write_bytes(rendered(spec, "svg"))
+    if log.path.exists():
+        shutil.copy(log.path, folder / "results.jsonl")
+    path = place / PAGE
+    path.write_text(text(log), encoding="utf-8")
+    return path
+
+
+def text(log: Log) -> str:
+    """The page."""
+    results = Results(log)
+    drawn = pictures(results)
+
+    def picture(name: str, caption: str) -> str:
+        return f"![{caption}]({FOLDER}/{name}.svg)" if name in drawn else ""
+
+    environment = jinja2.Environment(trim_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    template = environment.from_string(Path(__file__).with_name("page.md.j2").read_text(encoding="utf-8"))
+    return template.render(
+        picture=picture,
+        provenance=_provenance(log),
+        paper_claims=_claims(claims.of_the_paper(results), {}),
+        our_claims=_claims(claims.of_ours(results), _OURS),
+        data_sets=_data_sets(results),
+        in_axis=_in_axis(results),
+        ablation=_ablation(results),
+        trade_off="\n\n".join(_trade_off(results)),
+        measures="; ".join(f"*{name}*: {words}" for name, words in MEASURES.items()) + ". ± is a standard deviation.",
+        model_size=_model_size(results),
+        growth=_growth(results),
+        failures=_failures(results),
+        cap=f"{CAP:g}",
+    )
+
+
+def _listed(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown, or nothing without rows."""
+    body = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return "\n".join([f"| {' | '.join(header)} |", "|---" * len(header) + "|", *body]) if body else ""
+
+
+def _provenance(log: Log) -> str:
+    entries = list(log)
+    if not entries:
+        return "Nothing was measured yet."
+    first = entries[0].machine
+    machines = {f"{m['cores']} cores, {m['memory GiB']} GiB, {m['system']}" for m in (e.machine for e in entries)}
+    versions = sorted({f"{name} {number}" for entry in entries for name, number in entry.versions.items()})
+    days = sorted({entry.finished[:10] for entry in entries})
+    busy = sum(max(entry.load) > first["cores"] for entry in entries)
+    codes = {entry.code for entry in entries}
+    return (
+        f"{len(entries)} tasks, {' to '.join(dict.fromkeys((days[0], days[-1])))}, on {'; '.join(sorted(machines))}. "
+        f"Versions: {', '.join(versions)}. "
+        f"Commits: {', '.join(sorted({entry.commit or 'none' for entry in entries}))}; the code that is measured was "
+        f"{'the same in all of them' if len(codes) == 1 else f'in {len(codes)} states'}. "
+        f"More processes than cores wanted to run when {busy} of the tasks began."
+    )
+
+
+def _claims(found: Iterable[Claim], words: dict[str, str]) -> str:
+    rows = [(c.what, c.claimed, c.measured, f"**{words.get(c.verdict, c.verdict)}**") for c in found]
+    return _listed(("claim", "claimed", "measured here", "verdict"), rows) or "Nothing was measured yet."
+
+
+def _data_sets(results: Results) -> str:
+    rows: list[Sequence[str]] = []
+    for name, paper in DATA_SETS.items():
+        size, cells = f"{paper.average_size:g}", f"{paper.domain_size:.3g}"
+        rows.append((f"{titled(name)}, in the paper", f"{paper.rows:,}", str(paper.attributes), size, cells))
+        if found := results.tables.get(table := results.table(name)):
+            sizes = found["sizes"]
+            kind = "a stand-in, here" if stands_in(table) else "here"
+            size, cells = f"{fmean(sizes):.2f}", f"{domain_size(sizes):.3g}"
+            rows.append((f"{table}, {kind}", f"{found['rows']:,}", str(len(sizes)), size, cells))
+    return _listed(("data set", "records", "attributes", "average size", "domain size"), rows)
+
+
+def _in_axis(results: Results) -> str:
+    rows = []
+    for shapes in results.settings().values():
+        for shape in shapes:
+            cells = [f"{shape['shape'][0]}^{len(shape['shape'])}"]
+            for operation in ("decompose", "reconstruct"):
+                own, rival = shape[operation], shape[f"{operation} rival"]
+                cells += [f"{own * 1e3:.4g}", f"{rival * 1e3:.4g}", f"{rival / own:.2f}×"]
+            rows.append(cells)
+    return _listed(("shape", "Decomp", "Kronecker", "faster", "Recon", "Kronecker", "faster"), rows)
+
+
+def _ablation(results: Results) -> str:
+    rows = []
+    for name, paper in ABLATION_SECONDS.items():
+        for strategy, seconds in paper.items():
+            if not (found := results.sequence(name, strategy)):
+                continue
+            about = "" if all(run.steps == run.of for run in found) else "≈ "
+            errors = [run.error for run in found if run.error is not None]
+            rows.append(
+                (
+                    results.table(name),
+                    strategy,
+                    f"{seconds:,.2f}",
+                    f"{about}{fmean(run.whole for run in found):,.4g}",
+                    f"{found[0].steps:,} of {found[0].of:,}",
+                    f"{fmean(run.measurements for run in found):,.0f}",
+                    f"{ABLATION_ERRORS[name][strategy.partition('+')[2]]:g}",
+                    f"{fmean(errors):.4g}" if errors else "",
+                    str(len(found)),
+                )
+            )
+    header = ("table", "strategy", "paper, s", "here, s", "steps timed", "measurements", "paper, error", "here, error")
+    return _listed((*header, "runs"), rows)
+
+
+def _trade_off(results: Results) -> Iterable[str]:
+    """For each table a line of what was compared, and the errors and times of all methods."""
+    for table in results.tables:
+        rows = [_row(method, epsilon, runs) for method, epsilon, runs in averages(results, table)]
+        if rows:
+            runs = [run for run in results.runs if run.table == table]
+            numbers = sorted({run.compared for run in runs})
+            exact = fmean(run.independent["L1"] for run in runs if run.compared == numbers[-1])
+            yield (
+                f"**{table}**, {' or '.join(f'{number:,}' for number in numbers)} marginals compared. The product of "
+                f"the exact single attributes, which is not private, has an error of {exact:.4f}."
+            )
+            yield _listed(("method", "ε", *MEASURES, "seconds", "GB", "rounds", "runs"), rows)
+
+
+def _row(method: str, epsilon: float, runs: list[Run]) -> Sequence[str]:
+    spent = min(run.spent for run in runs)
+    rounds = [run.rounds for run in runs if run.rounds is not None]
+    return (
+        method + (f", cut short at {spent:.0%} of the budget" if spent < 1 else ""),
+        f"{epsilon:g}",
+        *(_plus_minus(runs, measure) for measure in MEASURES),
+        _plus_minus(runs, "seconds", 3),
+        f"{mean(runs, 'gigabytes'):.2f}",
+        f"{fmean(rounds):,.0f}" if rounds else "",
+        str(len(runs)),
+    )
+
+
+def _model_size(results: Results) -> str:
+    rows = [
+        (
+            method,
+            f"{epsilon:g}",
+            _plus_minus(runs, "L1"),
+            _plus_minus(runs, "seconds", 3),
+            ", ".join(f"{run.megabytes:.3g}" for run in runs if run.megabytes is not None),
+            f"{min(run.spent for run in runs):.0%}",
+            str(len(runs)),
+        )
+        for method, epsilon, runs in averages(results, results.table("adult"))
+        if is_graphical(method)
+    ]
+    return _listed(("method", "ε", "L1", "seconds", "MB used", "budget spent", "runs"), rows)
+
+
+def _growth(results: Results) -> str:
+    rows = [
+        (one.what, f"{one.value:,}", one.method, f"{one.seconds:.3g}", f"{one.gigabytes:.2f}") for one in results.grown
+    ]
+    return _listed(("what", "value", "method", "seconds", "GB"), rows)
+
+
+def _failures(results: Results) -> str:
+    rows = [
+        (", ".join(f"{name} {value}" for name, value in entry.task.items()), str(entry.failed))
+        for entry in results.failures
+    ]
+    return _listed(("task", "how"), rows)
+
+
+def _plus_minus(runs: list[Run], measure: str, digits: int = 4) -> str:
+    around = f" ± {spread(runs, measure):.2g}" if len(runs) > 1 else ""
+    return f"{mean(runs, measure):.{digits}g}{around}"

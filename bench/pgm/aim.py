@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import pi, sqrt
+from math import fsum, pi, sqrt
 from typing import Any
 
 import jax  # pyright: ignore[reportMissingImports]
@@ -20,17 +20,15 @@ from mbi.junction_tree import (  # pyright: ignore[reportMissingImports]
 )
 from numpy.typing import NDArray
 
+from bench.pgm import LAST_STEPS, STEPS
 from bench.pgm.tree import JunctionTree
 from residuum import Table, Workload
 from residuum.core.domain import Clique
 from residuum.data.counts import Counts
 
-jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_enable_x64", True)  # as private-pgm computes
 
 Answers = dict[Clique, NDArray[Any]]
-
-STEPS, LAST_STEPS = 200, 1000
-"""Steps of mirror descent after each round, from the model before it, and after the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +36,16 @@ class Fitted:
     """What a run ended with."""
 
     tree: JunctionTree
-    rounds: int
+    charges: tuple[float, ...]
+    """The ρ of the single attributes together, and of each round; less than the budget where the time was up."""
     megabytes: float
     """The size of the last model."""
-    spent: float
-    """The share of the budget that was used; less than all where the time was up."""
     seconds: dict[str, float]
     """Where the time went: fitting, choosing, and listing what may be chosen."""
+
+    @property
+    def rounds(self) -> int:
+        return len(self.charges) - 1
 
 
 def aim_pgm(
@@ -73,15 +74,16 @@ def aim_pgm(
     singles = [gamma for gamma in truth if len(gamma) == 1]
     for gamma in singles:
         model.measure(truth[gamma], gamma, sigma2, rng)
-    spent, done, last = len(singles) / (2 * sigma2), 0, False
+    charges, last = [len(singles) / (2 * sigma2)], False
     with clock("fit"):
         model.fit(steps)
     while not last and clock.seconds < most_seconds:
-        if rho - spent <= 2 * (1 / (2 * sigma2) + epsilon_select**2 / 8):
-            sigma2, epsilon_select, last = 1 / (1.8 * (rho - spent)), sqrt(0.8 * (rho - spent)), True
-        spent = rho if last else spent + 1 / (2 * sigma2) + epsilon_select**2 / 8
+        left = rho - fsum(charges)
+        if left <= 2 * (1 / (2 * sigma2) + epsilon_select**2 / 8):
+            sigma2, epsilon_select, last = 1 / (1.8 * left), sqrt(0.8 * left), True
+        charges.append(1 / (2 * sigma2) + epsilon_select**2 / 8)
         with clock("filter"):
-            candidates = [*model.small_enough(truth, megabytes * spent / rho)]
+            candidates = [*model.small_enough(truth, megabytes * fsum(charges) / rho)]
         with clock("choose"):
             tree = model.tree()
             noise = {gamma: sqrt(2 / pi * sigma2) * truth[gamma].size for gamma in candidates}
@@ -94,11 +96,10 @@ def aim_pgm(
         before = tree.marginal(gamma)
         model.measure(truth[gamma], gamma, sigma2, rng)
         with clock("fit"):
-            model.fit(last_steps if last else steps)
+            model.fit(last_steps if last or clock.seconds >= most_seconds else steps)
         if np.abs(model.measured(gamma) - before).sum() <= noise[gamma]:
             sigma2, epsilon_select = sigma2 / 4, 2 * epsilon_select
-        done += 1
-    return Fitted(model.tree(), done, model.size(), spent / rho, clock.parts)
+    return Fitted(model.tree(), tuple(charges), model.size(), clock.parts)
 
 
 class Model:

@@ -1,0 +1,199 @@
+"""The entries of a log in the terms of the evaluation: runs of methods, with their time, memory and errors."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from math import prod
+from statistics import fmean, stdev
+from typing import Any
+
+from bench import data
+from bench.evaluation.log import Log
+from bench.evaluation.plan import GROWN
+from bench.methods import Task, is_graphical, megabytes_of, method_of
+
+SIZE_16, DEGREE_3 = "attributes of 16 values", "three attributes"
+"""What the paper fixes when it times Decomp and Recon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a method: seconds from codes in memory to all answers that were compared."""
+
+    table: str
+    method: str
+    epsilon: float
+    seed: int
+    seconds: float
+    before: float
+    """Of these, seconds before the first round."""
+    gigabytes: float
+    rounds: int | None
+    errors: dict[str, float]
+    independent: dict[str, float]
+    compared: int
+    spent: float
+    """The share of the budget that was used: less than all where time was up."""
+    megabytes: float | None
+    """The size of the graphical model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A fixed sequence, or its first steps."""
+
+    table: str
+    strategy: str
+    seed: int
+    seconds: float
+    steps: int
+    of: int
+    measurements: int
+    error: float | None
+
+    @property
+    def whole(self) -> float:
+        """Seconds of all steps, reckoned from those that were done."""
+        return self.seconds / self.steps * self.of
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What a method took on a made-up table of which one thing grew."""
+
+    what: str
+    value: int
+    method: str
+    seconds: float
+    gigabytes: float
+
+
+class Results:
+    """What a log holds, by experiment."""
+
+    def __init__(self, log: Log) -> None:
+        self.entries = [entry for entry in log if not entry.failed]
+        self.failures = [entry for entry in log if entry.failed]
+        self.runs = [_run(entry.task, entry.result) for entry in self.entries if "estimates" in entry.task
+                     and entry.task["mechanism"] != "fixed" and entry.task["table"] != "tree"]  # fmt: skip
+        self.steps = [_steps(entry.task, entry.result) for entry in self._of("fixed")]
+        self.shapes: list[dict[str, Any]] = [entry.result for entry in self._of("in-axis")]
+        self.tables = {entry.task["table"]: entry.result for entry in self._of("none")}
+        grown = [_grown(entry.task, entry.result) for entry in self.entries if entry.task.get("table") == "tree"]
+        self.grown = sorted(chain(*grown), key=lambda one: (one.what, one.method, one.value))
+
+    def _of(self, mechanism: str) -> list[Any]:
+        return [entry for entry in self.entries if entry.task["mechanism"] == mechanism]
+
+    def settings(self) -> dict[str, list[dict[str, Any]]]:
+        """The shapes of the in-axis operations by what is fixed in them, small ones first."""
+        found = {
+            SIZE_16: [shape for shape in self.shapes if set(shape["shape"]) == {16}],
+            DEGREE_3: [shape for shape in self.shapes if len(shape["shape"]) == 3],
+        }
+        return {name: sorted(shapes, key=lambda shape: shape["bytes"]) for name, shapes in found.items() if shapes}
+
+    def select(self, table: str, method: str, epsilon: float | None = None) -> list[Run]:
+        """The runs of a method on a table, with that budget or all."""
+        return [
+            run for run in self.runs if (run.table, run.method) == (table, method) and epsilon in (None, run.epsilon)
+        ]
+
+    def epsilons(self, table: str, *methods: str) -> list[float]:
+        """The budgets with which all these methods were run on a table."""
+        found = [{run.epsilon for run in self.select(table, method)} for method in methods]
+        return sorted(set.intersection(*found)) if found else []
+
+    def methods(self, table: str) -> list[str]:
+        """The methods that were run on a table, those with a graphical model last."""
+        return sorted({run.method for run in self.runs if run.table == table}, key=_by_size)
+
+    def table(self, name: str) -> str:
+        """A data set of the paper as it was measured: itself, or its stand-in."""
+        return next((table for table in self.tables if table.removesuffix("-shaped") == name), name)
+
+    def sequence(self, name: str, strategy: str) -> list[Steps]:
+        """The runs of a fixed sequence on a data set of the paper, or on its stand-in."""
+        table = self.table(name)
+        return [steps for steps in self.steps if (steps.table, steps.strategy) == (table, strategy)]
+
+
+def mean(runs: Iterable[Run], measure: str = "L1") -> float:
+    """The mean error of some runs, or of what else is named: "seconds", "gigabytes"."""
+    return fmean(_value(run, measure) for run in runs)
+
+
+def spread(runs: Iterable[Run], measure: str = "L1") -> float:
+    """The standard deviation, 0 of a single run."""
+    values = [_value(run, measure) for run in runs]
+    return stdev(values) if len(values) > 1 else 0.0
+
+
+def domain_size(sizes: Iterable[int]) -> float:
+    """The number of cells of the whole table."""
+    return float(prod(sizes))
+
+
+def titled(name: str) -> str:
+    """A data set of the paper, as it is called there."""
+    return name.upper() if name == "acs" else name.capitalize()
+
+
+def stands_in(table: str) -> bool:
+    """Whether a table is made up."""
+    return data.is_stand_in(table)
+
+
+def _value(run: Run, measure: str) -> float:
+    return run.errors[measure] if measure in run.errors else getattr(run, measure)
+
+
+def _run(task: Task, result: dict[str, Any]) -> Run:
+    (estimate,) = task["estimates"]
+    answers = result["answer seconds"][estimate]
+    return Run(
+        table=task["table"],
+        method=method_of(task),
+        epsilon=task["epsilon"],
+        seed=task["seed"],
+        seconds=result["seconds"] + result.get("fit seconds", 0.0) + answers,
+        before=result.get("before first round", 0.0),
+        gigabytes=result.get("fit peak GB") or result.get("peak GB, run") or result["peak GB"],
+        rounds=result.get("rounds"),
+        errors=result["errors"][estimate],
+        independent=result["errors"]["independent"],
+        compared=result["compared"],
+        spent=result.get("spent", 1.0),
+        megabytes=result.get("megabytes"),
+    )
+
+
+def _steps(task: Task, result: dict[str, Any]) -> Steps:
+    errors = result.get("errors", {}).get("mle")
+    return Steps(
+        table=task["table"],
+        strategy=f"{task['reconstruction']}+{task['allocation']}",
+        seed=task["seed"],
+        seconds=result["seconds"],
+        steps=result["steps"],
+        of=result["of"],
+        measurements=result["measurements"],
+        error=errors and errors["L1"],
+    )
+
+
+def _grown(task: Task, result: dict[str, Any]) -> Iterator[Grown]:
+    """A run as a point of each series that it is part of: the one that all begin with is part of every one."""
+    rows, sizes = task["rows"], task["sizes"]
+    told = (method_of(task), result["seconds"] + result["answer seconds"]["mle"], result["peak GB, run"])
+    usual = (GROWN["rows"], GROWN["sizes"])
+    if sizes == usual[1]:
+        yield Grown("rows", rows, *told)
+    if rows == usual[0] and sizes[0] == usual[1][0]:
+        yield Grown("attributes", len(sizes), *told)
+    if rows == usual[0] and len(sizes) == len(usual[1]):
+        yield Grown("values of each attribute", sizes[0], *told)
+
+
+def _by_size(method: str) -> tuple[bool, float, str]:
+    return (True, megabytes_of(method), "") if is_graphical(method) else (False, 0.0, method)
