@@ -10,6 +10,9 @@ PLANNER = "ResidualPlanner"
 
 _GRAPHICAL = "AIM+PGM, "
 
+RIVAL = "AIM+PGM, 50 MB"
+"""AIM+PGM with the size of model that the paper gives it."""
+
 METHODS: dict[str, Task] = {
     PAPER: {"mechanism": "aim", "options": {"reference": "none"}, "estimates": ["mle"]},
     DEFAULT: {"mechanism": "aim", "fit": True, "estimates": ["best"]},

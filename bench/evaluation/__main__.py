@@ -4,12 +4,15 @@ Results go to a folder as they come; started again, it goes on where it stopped.
 """
 
 import argparse
+import fcntl
 import os
 import subprocess
 import sys
 import time
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
+from typing import IO
 
 from bench import data
 from bench.evaluation.log import ROOT, Log
@@ -36,10 +39,15 @@ def main(arguments: list[str]) -> None:
         experiments = plan(full=given.what == "full")
         if unknown := [name for name in given.only or () if name not in experiments]:
             parser.error(f"there is no experiment {unknown[0]!r}; there are: {', '.join(experiments)}")
+        alone = _claimed(folder)
         measure([task for name in given.only or experiments for task in experiments[name]], log)
+        alone.close()
+        log.keep(chain(*experiments.values()))
     from bench.evaluation import page  # its pictures need a library that measuring does not
 
     print(f"The page: {page.write(log, ROOT / 'docs' if given.docs else folder)}")
+    if failed := sum(entry.failed is not None for entry in log):
+        sys.exit(f"Error: {failed} tasks failed. The same command tries them again.")
 
 
 def measure(tasks: list[Task], log: Log) -> None:
@@ -71,6 +79,17 @@ def run(task: Task) -> Result:
         if ended.returncode == 2:
             sys.exit(2)
         return {"failed": f"ended with {ended.returncode}"}
+
+
+def _claimed(folder: Path) -> IO[str]:
+    """An open file that says that this process measures into the folder; two at once would disturb each other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    mark = (folder / "lock").open("w")
+    try:
+        fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit(f"Error: another process is measuring into {folder}.")
+    return mark
 
 
 def _where(name: str) -> str:

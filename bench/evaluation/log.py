@@ -105,9 +105,10 @@ def code() -> str:
 
 
 def commit() -> str:
-    """The commit, with a plus where files differ from it; empty outside of a repository."""
+    """The last commit of what is measured, with a plus where files differ from it; empty without a repository."""
     try:
-        return _git("rev-parse", "--short", "HEAD") + ("+" if _git("status", "--porcelain") else "")
+        last = _git("log", "-1", "--format=%h", "--", *_MEASURED)
+        return last + ("+" if _git("status", "--porcelain", "--", *_MEASURED) else "")
     except (OSError, subprocess.CalledProcessError):
         return ""
 

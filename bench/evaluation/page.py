@@ -1,20 +1,22 @@
 """The page of the evaluation: its words are in `page.md.j2`, its tables here."""
 
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 
 import jinja2
 
+from bench.data import is_stand_in
 from bench.errors import MEASURES
-from bench.evaluation import claims
-from bench.evaluation.claims import Claim
+from bench.evaluation import of_ours, of_the_paper
+from bench.evaluation.claims import CLOSE, COMPETITIVE, FAIR, NEARLY_LINEAR, ROBUST, Claim
 from bench.evaluation.log import Log
-from bench.evaluation.pictures import averages, pictures
-from bench.evaluation.plan import CAP
-from bench.evaluation.results import Results, Run, domain_size, mean, spread, stands_in, titled
+from bench.evaluation.pictures import pictures
+from bench.evaluation.plan import GROWN
+from bench.evaluation.results import WHOLE, Results, Run, domain_size, mean, spread, titled
+from bench.job import MOST_REPEATS, REPEATED_UP_TO
 from bench.methods import is_graphical
+from bench.pgm import LAST_STEPS, STEPS
 from bench.quoted import ABLATION_ERRORS, ABLATION_SECONDS, DATA_SETS
 from residuum.present.plots import rendered
 
@@ -28,11 +30,13 @@ def write(log: Log, place: Path) -> Path:
     """Write the page, its pictures and the results that it is made from; return where the page is."""
     folder = place / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.svg"):
+        old.unlink()
     drawn = pictures(Results(log))
     for name, spec in drawn.items():
         (folder / f"{name}.svg").write_bytes(rendered(spec, "svg"))
     if log.path.exists():
-        shutil.copy(log.path, folder / "results.jsonl")
+        (folder / "results.jsonl").write_bytes(log.path.read_bytes())
     path = place / PAGE
     path.write_text(text(log), encoding="utf-8")
     return path
@@ -50,9 +54,9 @@ def text(log: Log) -> str:
     template = environment.from_string(Path(__file__).with_name("page.md.j2").read_text(encoding="utf-8"))
     return template.render(
         picture=picture,
-        provenance=_provenance(log),
-        paper_claims=_claims(claims.of_the_paper(results), {}),
-        our_claims=_claims(claims.of_ours(results), _OURS),
+        provenance=_provenance(results),
+        paper_claims=_claims(of_the_paper.claims(results), {}),
+        our_claims=_claims(of_ours.claims(results), _OURS),
         data_sets=_data_sets(results),
         in_axis=_in_axis(results),
         ablation=_ablation(results),
@@ -61,7 +65,17 @@ def text(log: Log) -> str:
         model_size=_model_size(results),
         growth=_growth(results),
         failures=_failures(results),
-        cap=f"{CAP:g}",
+        steps=STEPS,
+        last_steps=f"{LAST_STEPS:,}",
+        choosing=_choosing(results),
+        grown=f"{GROWN['rows']:,} rows and {len(GROWN['sizes'])} attributes of {GROWN['sizes'][0]} values, "
+        f"ε = {GROWN['epsilon']:g}",
+        fair=f"{FAIR:.0%}",
+        close=f"{CLOSE:.0%}",
+        linear=f"{NEARLY_LINEAR:g}",
+        competitive=f"{COMPETITIVE:g}",
+        robust=f"{ROBUST:g}",
+        repeats=f"up to {MOST_REPEATS} times or {REPEATED_UP_TO:g} second",
     )
 
 
@@ -71,8 +85,8 @@ def _listed(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([f"| {' | '.join(header)} |", "|---" * len(header) + "|", *body]) if body else ""
 
 
-def _provenance(log: Log) -> str:
-    entries = list(log)
+def _provenance(results: Results) -> str:
+    entries = results.entries
     if not entries:
         return "Nothing was measured yet."
     first = entries[0].machine
@@ -80,13 +94,13 @@ def _provenance(log: Log) -> str:
     versions = sorted({f"{name} {number}" for entry in entries for name, number in entry.versions.items()})
     days = sorted({entry.finished[:10] for entry in entries})
     busy = sum(max(entry.load) > first["cores"] for entry in entries)
-    codes = {entry.code for entry in entries}
+    minutes = sum(entry.took for entry in entries) / 60
+    older = f" {results.older} results of an older state of the code are left out." if results.older else ""
     return (
-        f"{len(entries)} tasks, {' to '.join(dict.fromkeys((days[0], days[-1])))}, on {'; '.join(sorted(machines))}. "
-        f"Versions: {', '.join(versions)}. "
-        f"Commits: {', '.join(sorted({entry.commit or 'none' for entry in entries}))}; the code that is measured was "
-        f"{'the same in all of them' if len(codes) == 1 else f'in {len(codes)} states'}. "
-        f"More processes than cores wanted to run when {busy} of the tasks began."
+        f"{len(entries)} tasks in {minutes:.0f} minutes, {' to '.join(dict.fromkeys((days[0], days[-1])))}, on "
+        f"{'; '.join(sorted(machines))}. Versions: {', '.join(versions)}. "
+        f"Commit: {', '.join(sorted({entry.commit or 'none' for entry in entries}))}. "
+        f"More processes than cores wanted to run in the minute before {busy} of the tasks began or ended.{older}"
     )
 
 
@@ -102,7 +116,7 @@ def _data_sets(results: Results) -> str:
         rows.append((f"{titled(name)}, in the paper", f"{paper.rows:,}", str(paper.attributes), size, cells))
         if found := results.tables.get(table := results.table(name)):
             sizes = found["sizes"]
-            kind = "a stand-in, here" if stands_in(table) else "here"
+            kind = "a stand-in, here" if is_stand_in(table) else "here"
             size, cells = f"{fmean(sizes):.2f}", f"{domain_size(sizes):.3g}"
             rows.append((f"{table}, {kind}", f"{found['rows']:,}", str(len(sizes)), size, cells))
     return _listed(("data set", "records", "attributes", "average size", "domain size"), rows)
@@ -148,7 +162,7 @@ def _ablation(results: Results) -> str:
 def _trade_off(results: Results) -> Iterable[str]:
     """For each table a line of what was compared, and the errors and times of all methods."""
     for table in results.tables:
-        rows = [_row(method, epsilon, runs) for method, epsilon, runs in averages(results, table)]
+        rows = [_row(method, epsilon, runs) for method, epsilon, runs in results.averaged(table)]
         if rows:
             runs = [run for run in results.runs if run.table == table]
             numbers = sorted({run.compared for run in runs})
@@ -164,7 +178,7 @@ def _row(method: str, epsilon: float, runs: list[Run]) -> Sequence[str]:
     spent = min(run.spent for run in runs)
     rounds = [run.rounds for run in runs if run.rounds is not None]
     return (
-        method + (f", cut short at {spent:.0%} of the budget" if spent < 1 else ""),
+        method + (f", cut short at {spent:.0%} of the budget" if spent < WHOLE else ""),
         f"{epsilon:g}",
         *(_plus_minus(runs, measure) for measure in MEASURES),
         _plus_minus(runs, "seconds", 3),
@@ -172,6 +186,12 @@ def _row(method: str, epsilon: float, runs: list[Run]) -> Sequence[str]:
         f"{fmean(rounds):,.0f}" if rounds else "",
         str(len(runs)),
     )
+
+
+def _choosing(results: Results) -> str:
+    """How long AIM+PGM took to answer its candidates, and to choose."""
+    shares = [run.choosing / run.seconds for run in results.runs if run.choosing is not None]
+    return f"{fmean(shares):.1%} of a run" if shares else "a small part of a run"
 
 
 def _model_size(results: Results) -> str:
@@ -185,7 +205,7 @@ def _model_size(results: Results) -> str:
             f"{min(run.spent for run in runs):.0%}",
             str(len(runs)),
         )
-        for method, epsilon, runs in averages(results, results.table("adult"))
+        for method, epsilon, runs in results.averaged(results.table("adult"))
         if is_graphical(method)
     ]
     return _listed(("method", "ε", "L1", "seconds", "MB used", "budget spent", "runs"), rows)

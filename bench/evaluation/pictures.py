@@ -1,10 +1,9 @@
 """The figures of the paper, and some that it does not have, as Vega-Lite from the results."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from bench.evaluation.results import Results, Run, mean
-from bench.methods import PLANNER, is_graphical
+from bench.evaluation.results import Results, mean
+from bench.methods import PLANNER, RIVAL, is_graphical, megabytes_of
 from residuum.present.themes import theme
 
 Spec = dict[str, Any]
@@ -29,13 +28,6 @@ def pictures(results: Results) -> dict[str, Spec]:
         "growth": _growth(results),
     }
     return {name: spec for name, spec in drawn.items() if spec}
-
-
-def averages(results: Results, table: str) -> Iterable[tuple[str, float, list[Run]]]:
-    """Every method and budget on a table, with its runs."""
-    for method in results.methods(table):
-        for epsilon in results.epsilons(table, method):
-            yield method, epsilon, results.select(table, method, epsilon)
 
 
 def _in_axis(results: Results) -> Spec | None:
@@ -72,10 +64,10 @@ def _ablation(results: Results) -> Spec | None:
 
 
 def _relative(results: Results, measure: str, title: str) -> Spec | None:
-    """Error against time, both as multiples of ResidualPlanner's, the budget as a colour. Paper: Fig. 3, 8 and 9."""
+    """Error against time, both as multiples of ResidualPlanner's, the budget as a colour. Paper: Fig. 4, 9 and 10."""
     rows: Rows = []
     for table in _tables(results, {run.table for run in results.runs}):
-        for method, epsilon, runs in averages(results, table):
+        for method, epsilon, runs in results.averaged(table):
             planned = results.select(table, PLANNER, epsilon)
             if planned and method != PLANNER and not _only_a_size(method):
                 rows.append({
@@ -98,7 +90,7 @@ def _by_epsilon(results: Results, measure: str, title: str) -> Spec | None:
     rows: Rows = [
         {"table": table, "method": method, "epsilon": epsilon, "value": mean(runs, measure)}
         for table in _tables(results, {run.table for run in results.runs})
-        for method, epsilon, runs in averages(results, table)
+        for method, epsilon, runs in results.averaged(table)
         if not _only_a_size(method)
     ]
     encoding = {"x": _log("epsilon", "ε"), "y": _log("value", title), "color": _named("method")}
@@ -115,7 +107,7 @@ def _time_by_error(results: Results) -> Spec | None:
             "seconds": mean(runs, "seconds"),
         }
         for table in _tables(results, {run.table for run in results.runs})
-        for method, epsilon, runs in averages(results, table)
+        for method, epsilon, runs in results.averaged(table)
         if not _only_a_size(method)
     ]
     encoding = {"x": _log("error", "mean L1 error"), "y": _log("seconds"), "color": _named("method"),
@@ -126,9 +118,9 @@ def _time_by_error(results: Results) -> Spec | None:
 def _model_size(results: Results) -> Spec | None:
     adult = results.table("adult")
     rows: Rows = [
-        {"method": method.removeprefix("AIM+PGM, "), "epsilon": f"ε = {epsilon:g}", "error": mean(runs),
+        {"method": f"{megabytes_of(method):g} MB", "epsilon": f"ε = {epsilon:g}", "error": mean(runs),
          "seconds": mean(runs, "seconds")}
-        for method, epsilon, runs in averages(results, adult)
+        for method, epsilon, runs in results.averaged(adult)
         if is_graphical(method)
     ]  # fmt: skip
     encoding = {"x": _log("seconds"), "y": _log("error", "mean L1 error"), "color": _named("method", "model"),
@@ -150,7 +142,7 @@ def _growth(results: Results) -> Spec | None:
 
 def _only_a_size(method: str) -> bool:
     """Whether a method is in the comparison of model sizes alone."""
-    return is_graphical(method) and method != "AIM+PGM, 50 MB"
+    return is_graphical(method) and method != RIVAL
 
 
 def _tables(results: Results, found: set[str]) -> list[str]:

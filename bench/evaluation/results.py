@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from math import prod
+from math import prod, sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from bench import data
-from bench.evaluation.log import Log
+from bench.data import is_stand_in
+from bench.evaluation.log import Entry, Log
 from bench.evaluation.plan import GROWN
 from bench.methods import Task, is_graphical, megabytes_of, method_of
 
@@ -16,18 +16,22 @@ SIZE_16, DEGREE_3 = "attributes of 16 values", "three attributes"
 """What the paper fixes when it times Decomp and Recon."""
 
 
+WHOLE = 1 - 2.0**-30
+"""A share of the budget from which on all of it was used, but for rounding."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a method: seconds from codes in memory to all answers that were compared."""
+    """One run of a method: seconds from codes in memory to the answers that were compared."""
 
     table: str
     method: str
     epsilon: float
-    seed: int
     seconds: float
-    before: float
-    """Of these, seconds before the first round."""
+    first: float
+    """Seconds of the first run of the process, where there were more."""
     gigabytes: float
+    """The peak of the run, with its fit, before it answered."""
     rounds: int | None
     errors: dict[str, float]
     independent: dict[str, float]
@@ -36,6 +40,8 @@ class Run:
     """The share of the budget that was used: less than all where time was up."""
     megabytes: float | None
     """The size of the graphical model."""
+    choosing: float | None
+    """Seconds in which AIM+PGM answered its candidates and chose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,6 @@ class Steps:
 
     table: str
     strategy: str
-    seed: int
     seconds: float
     steps: int
     of: int
@@ -69,21 +74,26 @@ class Grown:
 
 
 class Results:
-    """What a log holds, by experiment."""
+    """What a log holds, by experiment: of the newest state of the code alone."""
 
     def __init__(self, log: Log) -> None:
-        self.entries = [entry for entry in log if not entry.failed]
-        self.failures = [entry for entry in log if entry.failed]
-        self.runs = [_run(entry.task, entry.result) for entry in self.entries if "estimates" in entry.task
-                     and entry.task["mechanism"] != "fixed" and entry.task["table"] != "tree"]  # fmt: skip
-        self.steps = [_steps(entry.task, entry.result) for entry in self._of("fixed")]
-        self.shapes: list[dict[str, Any]] = [entry.result for entry in self._of("in-axis")]
-        self.tables = {entry.task["table"]: entry.result for entry in self._of("none")}
-        grown = [_grown(entry.task, entry.result) for entry in self.entries if entry.task.get("table") == "tree"]
-        self.grown = sorted(chain(*grown), key=lambda one: (one.what, one.method, one.value))
+        every = list(log)
+        newest = max(every, key=lambda entry: entry.finished, default=None)
+        self.entries = [entry for entry in every if newest and entry.code == newest.code]
+        self.older = len(every) - len(self.entries)
+        self.failures = [entry for entry in self.entries if entry.failed]
+        done = [entry for entry in self.entries if not entry.failed]
+        self.tables: dict[str, dict[str, Any]] = {e.task["table"]: e.result for e in done if _kind(e) == "table"}
+        self.shapes: list[dict[str, Any]] = [entry.result for entry in done if _kind(entry) == "in-axis"]
+        self.steps = [_steps(entry.task, entry.result) for entry in done if _kind(entry) == "sequence"]
+        self.runs = [_run(entry.task, entry.result) for entry in done if _kind(entry) == "run"]
+        grown = chain(*(_grown(entry.task, entry.result) for entry in done if _kind(entry) == "growth"))
+        self.grown = sorted(grown, key=lambda one: (one.what, one.method, one.value))
 
-    def _of(self, mechanism: str) -> list[Any]:
-        return [entry for entry in self.entries if entry.task["mechanism"] == mechanism]
+    def table(self, name: str) -> str:
+        """A data set of the paper as it was measured: itself, or else its stand-in."""
+        measured = [table for table in self.tables if table.startswith(name)]
+        return min(measured, key=is_stand_in, default=name)
 
     def settings(self) -> dict[str, list[dict[str, Any]]]:
         """The shapes of the in-axis operations by what is fixed in them, small ones first."""
@@ -91,7 +101,7 @@ class Results:
             SIZE_16: [shape for shape in self.shapes if set(shape["shape"]) == {16}],
             DEGREE_3: [shape for shape in self.shapes if len(shape["shape"]) == 3],
         }
-        return {name: sorted(shapes, key=lambda shape: shape["bytes"]) for name, shapes in found.items() if shapes}
+        return {name: sorted(shapes, key=lambda shape: shape["bytes"]) for name, shapes in found.items()}
 
     def select(self, table: str, method: str, epsilon: float | None = None) -> list[Run]:
         """The runs of a method on a table, with that budget or all."""
@@ -99,18 +109,26 @@ class Results:
             run for run in self.runs if (run.table, run.method) == (table, method) and epsilon in (None, run.epsilon)
         ]
 
-    def epsilons(self, table: str, *methods: str) -> list[float]:
-        """The budgets with which all these methods were run on a table."""
-        found = [{run.epsilon for run in self.select(table, method)} for method in methods]
-        return sorted(set.intersection(*found)) if found else []
+    def together(self, table: str, *methods: str) -> dict[float, list[list[Run]]]:
+        """For each budget with which all these methods were run to their end, and compared on the same marginals,
+        the runs of each."""
+        found = {}
+        for epsilon in sorted({run.epsilon for run in self.runs if run.table == table}):
+            runs = [self.select(table, method, epsilon) for method in methods]
+            every = list(chain(*runs))
+            if all(runs) and len({run.compared for run in every}) == 1 and all(run.spent > WHOLE for run in every):
+                found[epsilon] = runs
+        return found
 
     def methods(self, table: str) -> list[str]:
         """The methods that were run on a table, those with a graphical model last."""
         return sorted({run.method for run in self.runs if run.table == table}, key=_by_size)
 
-    def table(self, name: str) -> str:
-        """A data set of the paper as it was measured: itself, or its stand-in."""
-        return next((table for table in self.tables if table.removesuffix("-shaped") == name), name)
+    def averaged(self, table: str) -> Iterator[tuple[str, float, list[Run]]]:
+        """Every method and budget on a table, with its runs."""
+        for method in self.methods(table):
+            for epsilon in sorted({run.epsilon for run in self.select(table, method)}):
+                yield method, epsilon, self.select(table, method, epsilon)
 
     def sequence(self, name: str, strategy: str) -> list[Steps]:
         """The runs of a fixed sequence on a data set of the paper, or on its stand-in."""
@@ -119,7 +137,7 @@ class Results:
 
 
 def mean(runs: Iterable[Run], measure: str = "L1") -> float:
-    """The mean error of some runs, or of what else is named: "seconds", "gigabytes"."""
+    """The mean error of some runs, or of what else is named: "seconds", "first", "gigabytes"."""
     return fmean(_value(run, measure) for run in runs)
 
 
@@ -127,6 +145,12 @@ def spread(runs: Iterable[Run], measure: str = "L1") -> float:
     """The standard deviation, 0 of a single run."""
     values = [_value(run, measure) for run in runs]
     return stdev(values) if len(values) > 1 else 0.0
+
+
+def standard_error(*several: list[Run]) -> float:
+    """That of a difference of mean errors; a single run is taken to vary as the others do."""
+    widest = max(map(spread, several))
+    return sqrt(sum((spread(runs) or widest) ** 2 / len(runs) for runs in several))
 
 
 def domain_size(sizes: Iterable[int]) -> float:
@@ -139,25 +163,25 @@ def titled(name: str) -> str:
     return name.upper() if name == "acs" else name.capitalize()
 
 
-def stands_in(table: str) -> bool:
-    """Whether a table is made up."""
-    return data.is_stand_in(table)
-
-
 def _value(run: Run, measure: str) -> float:
     return run.errors[measure] if measure in run.errors else getattr(run, measure)
 
 
+def _kind(entry: Entry) -> str:
+    """Which experiment an entry belongs to."""
+    kinds = {"none": "table", "in-axis": "in-axis", "fixed": "sequence"}
+    return kinds.get(entry.task["mechanism"]) or ("growth" if entry.task["table"] == "tree" else "run")
+
+
 def _run(task: Task, result: dict[str, Any]) -> Run:
     (estimate,) = task["estimates"]
-    answers = result["answer seconds"][estimate]
+    after = result.get("fit seconds", 0.0) + result["answer seconds"][estimate]
     return Run(
         table=task["table"],
         method=method_of(task),
         epsilon=task["epsilon"],
-        seed=task["seed"],
-        seconds=result["seconds"] + result.get("fit seconds", 0.0) + answers,
-        before=result.get("before first round", 0.0),
+        seconds=result["seconds"] + after,
+        first=result.get("first run", result["seconds"]) + after,
         gigabytes=result.get("fit peak GB") or result.get("peak GB, run") or result["peak GB"],
         rounds=result.get("rounds"),
         errors=result["errors"][estimate],
@@ -165,6 +189,7 @@ def _run(task: Task, result: dict[str, Any]) -> Run:
         compared=result["compared"],
         spent=result.get("spent", 1.0),
         megabytes=result.get("megabytes"),
+        choosing=result.get("parts", {}).get("choose"),
     )
 
 
@@ -173,7 +198,6 @@ def _steps(task: Task, result: dict[str, Any]) -> Steps:
     return Steps(
         table=task["table"],
         strategy=f"{task['reconstruction']}+{task['allocation']}",
-        seed=task["seed"],
         seconds=result["seconds"],
         steps=result["steps"],
         of=result["of"],
