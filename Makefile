@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-spark test-browser lint audit reproduce reproduce-full bench-accuracy bench-noise bench-algebra bench-read bench-scale clean
+.PHONY: help demo docs test test-spark test-browser test-pgm lint audit reproduce reproduce-full bench-accuracy bench-noise bench-algebra bench-read bench-scale clean
 
 help: ## Show what there is
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -27,6 +27,9 @@ test-browser: $(VENV)/.installed-test $(VENV)/.installed-explore $(VENV)/.instal
 		|| { echo "The browser tests need Chromium. Install it, as with: apt-get install chromium"; exit 1; }
 	@RESIDUUM_BROWSER=1 $(BIN)/python -m pytest tests/browser
 
+test-pgm: $(VENV)/.installed-test $(VENV)/.installed-pgm ## Test AIM+PGM, the rival in the evaluation, which needs JAX
+	@$(BIN)/python -m pytest tests/bench/test_job.py
+
 lint: $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-lint ## Check style and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -40,10 +43,10 @@ audit: $(VENV)/.installed-test ## Audit the privacy claims empirically, then kil
 	@$(BIN)/python -m audit
 	@$(BIN)/python -m tests.mechanism.killing --kills 200
 
-reproduce: $(VENV)/.installed-bench $(VENV)/.installed-pgm ## Measure the paper's evaluation quickly, with our additions; ACS=FILE and LOANS=FILE name the real data
+reproduce: $(VENV)/.installed-bench $(VENV)/.installed-pgm ## Measure some of the paper's evaluation, and ours, and write the page; ACS=FILE, LOANS=FILE name real data
 	@$(BIN)/python -W ignore -m bench.evaluation quick
 
-reproduce-full: $(VENV)/.installed-bench $(VENV)/.installed-pgm ## Measure all of it (some three hours)
+reproduce-full: $(VENV)/.installed-bench $(VENV)/.installed-pgm ## Measure all of it (an hour or two)
 	@$(BIN)/python -W ignore -m bench.evaluation full
 
 bench-accuracy: $(VENV)/.installed-bench ## Measure errors against the truth, AIM+PGM's and others', intervals and synthetic rows (an hour or two)
