@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from residuum import Domain, Release, Table, Workload
 from residuum.core.domain import Clique
+from residuum.core.marginals import Marginals
 from residuum.data.counts import Counts
 from residuum.estimate.nonnegative import consistent
 from residuum.marginal import Estimate
@@ -70,10 +71,10 @@ def one_by_one(answers: Answers) -> Batch:
 
 
 def together(release: Release) -> Batch:
-    """The most likely marginals, without their error bars, put together on all cores."""
+    """The most likely marginals, without their error bars, all at once."""
 
-    def batch(targets: Sequence[Clique]) -> dict[Clique, NDArray[np.float64]]:
-        marginals = {gamma: np.empty(release.domain.shape(gamma)) for gamma in targets}
+    def batch(targets: Sequence[Clique]) -> Mapping[Clique, NDArray[np.float64]]:
+        marginals = Marginals(release.estimates.workload, targets)
         release.estimates.rebuild_into(marginals)
         return marginals
 

@@ -1,9 +1,9 @@
 """One run of a method in a process of its own, so that its time and its peak of memory are its own.
 
-`python -m bench.job '{"table": "acs-shaped", "mechanism": "aim", "epsilon": 10}'` prints what it measured as JSON. A
-task may also name the `order` of the marginals (3), `options` of the mechanism, what to do with the release (`fit` the
-latent classes, `draw` so many rows), and `estimates` to compare with the truth, on a `sample` of the marginals where
-all are too many. Seconds are from codes in memory to a release; those of the answers are counted apart.
+`python -m bench.job '{"table": "acs-shaped", "mechanism": "aim", "epsilon": 10}'` prints what it measured as JSON, or
+why it failed. A task may also name the `order` of the marginals (3), `options` of the mechanism, what to do with the
+release (`fit` the latent classes, `draw` so many rows), and `estimates` to compare with the truth, on a `sample` of the
+marginals where all are too many. Seconds are from codes in memory to a release; those of the answers are counted apart.
 """
 
 import json
@@ -11,9 +11,12 @@ import resource
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from math import fsum
+from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -55,6 +58,8 @@ def run(task: Task) -> Result:
     if task["mechanism"] == "none":
         return {"rows": table.columns.shape[1], "sizes": table.domain.sizes}
     workload = Workload.all_kway(table.domain, task.get("order", 3))
+    _warm_up()
+    _forget_peak()
     result, answering = MECHANISMS[task["mechanism"]](task, table, workload)
     result["peak GB"] = _peak()
     if task.get("estimates"):
@@ -64,7 +69,6 @@ def run(task: Task) -> Result:
 
 def _released(task: Task, table: Table, workload: Workload) -> tuple[Result, Answering]:
     """A release, with what is made of it without another look at the rows. A quick run is repeated."""
-    _warm_up()
     release, first = _release(task, table, workload)
     peak, runs = _peak(), [first]
     while sum(run["seconds"] for run in runs) < REPEATED_UP_TO and len(runs) < MOST_REPEATS:
@@ -122,10 +126,14 @@ def _worked_out(task: Task, release: Release) -> Result:
 
 
 def _fixed(task: Task, table: Table, workload: Workload) -> tuple[Result, Answering]:
-    """The paper's fixed sequence, in random order; the seconds are those of its steps."""
-    _warm_up()
+    """The paper's fixed sequence, in random order; the seconds are those of its steps.
+
+    Where all is put together only after `every` so many steps, those steps are timed and stand for all: they come at
+    regular distances, while later ones take longer.
+    """
     counts = Counts(table, workload)
     order = np.random.default_rng(task.get("seed", 0)).permutation(len(workload.targets))
+    every = task.get("every", 1)
     times: list[float] = []
     release = fixed_sequence(
         counts,
@@ -135,15 +143,22 @@ def _fixed(task: Task, table: Table, workload: Workload) -> tuple[Result, Answer
         allocation=task["allocation"],
         reconstruction=task["reconstruction"],
         steps=task.get("steps"),
+        every=every,
         watch=lambda _: times.append(time.perf_counter()),
     )
-    seconds = times[-1] - times[0]
-    result = {"seconds": seconds, "steps": len(times) - 1, "of": len(order), "measurements": len(release.spends)}
+    took = np.diff(times)
+    result = {
+        "seconds": float(took[every - 1 :: every].mean() * len(took)),
+        "timed": len(took[every - 1 :: every]),
+        "steps": len(took),
+        "of": len(order),
+        "measurements": len(release.spends),
+    }
     return result, lambda _: one_by_one(release.estimates.marginal)
 
 
 def _graphical(task: Task, table: Table, workload: Workload) -> tuple[Result, Answering]:
-    """AIM+PGM; nothing is warm, because a model of another shape is compiled anew in any case."""
+    """AIM+PGM; its models' compiling counts, because one of another shape is compiled anew in any case."""
     from bench.pgm.aim import aim_pgm
 
     started = time.perf_counter()
@@ -189,8 +204,14 @@ class _Timed:
 
 
 def _peak() -> float:
-    """The most memory this process has had so far, in GB."""
+    """The most memory this process has had so far, or since the peak was forgotten, in GB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+def _forget_peak() -> None:
+    """Start anew from what is in memory now, so that how a table was made or read does not count; Linux alone can."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def _warm_up() -> None:
@@ -209,3 +230,6 @@ if __name__ == "__main__":
     except UnreadableError as reason:
         print(f"Error: {reason}", file=sys.stderr)
         sys.exit(2)
+    except Exception as reason:
+        traceback.print_exc()
+        print(json.dumps({"failed": f"{type(reason).__name__}: {reason}"}))

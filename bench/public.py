@@ -2,7 +2,9 @@
 
 ACS is the person file of California in the one-year survey of 2018, `psam_p06.csv`, as folktables leaves it. Loans is
 Lending Club's `LoanStats3a.csv`, the loans of 2007 to 2011. The paper drops attributes with fewer than two values, rows
-with missing values and attributes with more than 100 values, and takes the domain from what is left.
+with missing values and attributes with more than 100 values, and takes the domain from what is left. Nobody answers
+every question of these files, and yet its numbers of records are those of whole files: so the attributes that somebody
+left empty must have gone before the rows.
 """
 
 from os import PathLike
@@ -17,13 +19,6 @@ if TYPE_CHECKING:
     import pandas
 
 MOST_VALUES = 100
-
-GAPS = 0.001
-"""An attribute that more than this share of the rows leave empty is dropped before rows are.
-
-The paper does not say so, but nobody answers every question of these files: dropping rows first would leave none, while
-the paper's numbers of records are those of the whole files.
-"""
 
 
 class UnreadableError(ValueError):
@@ -60,12 +55,11 @@ def loans(path: str | PathLike[str]) -> Table:
 
 
 def prepared(frame: "pandas.DataFrame") -> Table:
-    """A table of the rows and attributes that the paper keeps."""
-    kept = frame.loc[:, (frame.nunique() >= 2) & (frame.isna().mean() <= GAPS)].dropna()
-    values = kept.nunique()
-    kept = kept.loc[:, (values >= 2) & (values <= MOST_VALUES)]
+    """A table of the attributes that the paper keeps."""
+    values = frame.nunique()
+    kept = frame.loc[:, frame.notna().all() & (values >= 2) & (values <= MOST_VALUES)]
     if kept.empty:
-        raise UnreadableError("Nothing is left of the file once rows and attributes are dropped as in the paper.")
+        raise UnreadableError("Nothing is left of the file once attributes are dropped as in the paper.")
     return coded(kept)
 
 
@@ -83,8 +77,10 @@ def _read(path: str | PathLike[str], skiprows: int = 0) -> "pandas.DataFrame":
     import pandas
 
     try:
-        frame = pandas.read_csv(_there(path), dtype="category", skiprows=skiprows, skipinitialspace=True)
-    except (UnicodeDecodeError, pandas.errors.ParserError, pandas.errors.EmptyDataError) as reason:
+        frame = pandas.read_csv(
+            _there(path), dtype="category", skiprows=skiprows, skipinitialspace=True, encoding_errors="replace"
+        )
+    except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as reason:
         raise UnreadableError(f"{path} cannot be read as CSV: {str(reason).strip()}") from None
     if frame.empty:
         raise UnreadableError(f"There are no rows in {path}.")

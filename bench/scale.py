@@ -23,7 +23,7 @@ import pyarrow.parquet
 
 from bench import data
 from residuum import Schema, Table, Workload
-from residuum.data.layout import Layout
+from residuum.core.layout import Layout
 from residuum.data.sources import parts, read
 from residuum.data.spark import count as spark_count
 from residuum.data.spark.blocks import added, blocks_of

@@ -5,12 +5,10 @@ Results go to a folder as they come; started again, it goes on where it stopped.
 
 import argparse
 import fcntl
-import os
 import subprocess
 import sys
 import time
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -29,11 +27,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "what", choices=("quick", "full", "page"), help="measure quickly, measure all, or write the page"
     )
-    parser.add_argument("--folder", type=Path, help="where results and page go (results/quick or results/full)")
+    parser.add_argument("--folder", type=Path, default=ROOT / "results", help="where results and page go (results)")
     parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="of the experiments these alone")
     parser.add_argument("--docs", action="store_true", help="write the page into the documentation, with its results")
     given = parser.parse_args(arguments)
-    folder: Path = given.folder or ROOT / "results" / ("quick" if given.what == "quick" else "full")
+    folder: Path = given.folder
     log = Log(folder / "results.jsonl")
     if given.what != "page":
         experiments = plan(full=given.what == "full")
@@ -42,7 +40,6 @@ def main(arguments: list[str]) -> None:
         alone = _claimed(folder)
         measure([task for name in given.only or experiments for task in experiments[name]], log)
         alone.close()
-        log.keep(chain(*experiments.values()))
     from bench.evaluation import page  # its pictures need a library that measuring does not
 
     print(f"The page: {page.write(log, ROOT / 'docs' if given.docs else folder)}")
@@ -62,11 +59,8 @@ def measure(tasks: list[Task], log: Log) -> None:
     started = time.monotonic()
     for number, task in enumerate(left, start=1):
         print(f"[{number}/{len(left)}, {_clock(time.monotonic() - started)}] {_named(task)}", end=" ", flush=True)
-        load, begun = os.getloadavg()[0], time.monotonic()
-        result = run(task)
-        took = time.monotonic() - begun
-        log.add(task, result, (load, os.getloadavg()[0]), took)
-        print(result.get("failed", f"({took:.0f} s)"), flush=True)
+        entry = log.measure(task, run)
+        print(entry.failed or f"({entry.took:.0f} s)", flush=True)
 
 
 def run(task: Task) -> Result:

@@ -4,7 +4,8 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -40,6 +41,8 @@ class Entry:
     task: Task
     result: Result
     code: str
+    data: str
+    """A fingerprint of the file that the table was read from; none of a made-up one."""
     commit: str
     machine: dict[str, Any]
     versions: dict[str, str]
@@ -56,7 +59,10 @@ class Entry:
 
 
 class Log:
-    """The entries of a file, the last one of a task counting; a task is found again if the code is still the same."""
+    """The entries of a file, the last one of a task counting.
+
+    A task is found again if the code and the table's file are still the same.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -67,13 +73,27 @@ class Log:
 
     def __contains__(self, task: Task) -> bool:
         entry = self._entries.get(_key(task))
-        return entry is not None and entry.code == code() and not entry.failed
+        return entry is not None and (entry.code, entry.data) == (code(), source(task)) and not entry.failed
 
-    def add(self, task: Task, result: Result, load: tuple[float, float] = (0.0, 0.0), took: float = 0.0) -> Entry:
-        """Write down a result; a process that is killed loses no more than the line it was writing."""
-        finished = datetime.now(UTC).isoformat(timespec="seconds")
-        entry = Entry(task, result, code(), commit(), machine(), versions(), load, took, finished)
-        line = _line(entry)
+    def measure(self, task: Task, run: Callable[[Task], Result]) -> Entry:
+        """Run a task and write down its result; a process that is killed loses no more than the line it was writing.
+
+        What was run is looked at before: files that change in the meantime change the next task.
+        """
+        before = {"code": code(), "data": source(task), "commit": commit()}
+        load, begun = os.getloadavg()[0], time.monotonic()
+        result = run(task)
+        entry = Entry(
+            task=task,
+            result=result,
+            **before,
+            machine=machine(),
+            versions=versions(),
+            load=(load, os.getloadavg()[0]),
+            took=time.monotonic() - begun,
+            finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        line = json.dumps({name: getattr(entry, name) for name in Entry.__slots__})
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
             file.seek(0, os.SEEK_END)
@@ -84,24 +104,20 @@ class Log:
         self._entries[_key(task)] = entry
         return entry
 
-    def keep(self, tasks: Iterable[Task]) -> None:
-        """Forget what is not among these tasks any more."""
-        keys = {*map(_key, tasks)}
-        self._entries = {key: entry for key, entry in self._entries.items() if key in keys}
-        rewritten = self.path.with_suffix(".new")
-        rewritten.write_text("".join(f"{_line(entry)}\n" for entry in self), encoding="utf-8")
-        rewritten.replace(self.path)
-
 
 def code() -> str:
-    """A fingerprint of all that a result depends on: code, packages, and the files of the data sets."""
+    """A fingerprint of all that every result depends on: code and packages."""
     found = sha256(json.dumps(versions()).encode())
     for place in map(ROOT.joinpath, _MEASURED):
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             found.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
-    for name in data.PAPER:
-        found.update(_contents(data.FILES[name]))
     return found.hexdigest()[:12]
+
+
+def source(task: Task) -> str:
+    """A fingerprint of the file that a task's table is read from."""
+    path = data.FILES.get(task.get("table", ""), "")
+    return _contents(path) if Path(path).is_file() else ""
 
 
 def commit() -> str:
@@ -143,13 +159,9 @@ def _read(path: Path) -> Iterator[Entry]:
 
 
 @cache
-def _contents(path: str) -> bytes:
-    """A digest of a file, which is large; of none, nothing."""
-    return sha256(Path(path).read_bytes()).digest() if Path(path).is_file() else b""
-
-
-def _line(entry: Entry) -> str:
-    return json.dumps({name: getattr(entry, name) for name in Entry.__slots__})
+def _contents(path: str) -> str:
+    """A digest of a file, which is large."""
+    return sha256(Path(path).read_bytes()).hexdigest()[:12]
 
 
 def _key(task: Task) -> str:

@@ -96,9 +96,11 @@ def aim_pgm(
         before = tree.marginal(gamma)
         model.measure(truth[gamma], gamma, sigma2, rng)
         with clock("fit"):
-            model.fit(last_steps if last or clock.seconds >= most_seconds else steps)
+            model.fit(steps)
         if np.abs(model.measured(gamma) - before).sum() <= noise[gamma]:
             sigma2, epsilon_select = sigma2 / 4, 2 * epsilon_select
+    with clock("fit"):
+        model.fit(last_steps)
     return Fitted(model.tree(), tuple(charges), model.size(), clock.parts)
 
 

@@ -55,7 +55,7 @@ def test_a_log_goes_on_where_it_stopped(tmp_path, counted):
 
 def test_what_failed_or_was_measured_by_other_code_is_measured_again(tmp_path, counted, monkeypatch):
     path = tmp_path / "results.jsonl"
-    Log(path).add(TASKS[0], {"failed": "ended with -9"})
+    add(Log(path), TASKS[0], {"failed": "ended with -9"})
     assert TASKS[0] not in Log(path)
     command.measure(TASKS[:1], Log(path))
     assert TASKS[0] in Log(path)
@@ -75,6 +75,11 @@ def test_an_unknown_experiment_is_named(tmp_path, capsys):
     assert "there is no experiment 'speed'; there are: data, algebra" in capsys.readouterr().err
 
 
+def add(written, asked, measured):
+    """Write down what a task is to have measured."""
+    return written.measure(asked, lambda _: measured)
+
+
 def result(estimate, error, seconds, **more):
     """What a run measured; the first of a process takes a tenth longer."""
     errors = {name: {"L1": error, "L2": error, "worst": error} for name in (estimate, "independent")}
@@ -86,10 +91,10 @@ def made(path, table="adult", **changes):
     """A log with one run of each method at ε = 1; `changes` are of error and seconds, and more, by method."""
     usual = {PAPER: (1.4, 0.2), PLANNER: (5.1, 0.2), DEFAULT: (0.1, 5.0), RIVAL: (0.118, 200.0)} | changes
     log = Log(path / "results.jsonl")
-    log.add({"mechanism": "none", "table": table}, {"rows": 48_842, "sizes": [2, 3]})
+    add(log, {"mechanism": "none", "table": table}, {"rows": 48_842, "sizes": [2, 3]})
     for method, (error, seconds, *more) in usual.items():
         asked = task(method, table=table, epsilon=1.0, seed=0)
-        log.add(asked, result(*asked["estimates"], error, seconds, **dict(*more)))
+        add(log, asked, result(*asked["estimates"], error, seconds, **dict(*more)))
     return log
 
 
@@ -137,7 +142,7 @@ def test_our_default_is_ahead_only_by_more_than_noise(tmp_path):
         return at_1
 
     def runs(seed, error):
-        log.add(task(DEFAULT, table="adult", epsilon=1.0, seed=seed), result("best", error, 5.0))
+        add(log, task(DEFAULT, table="adult", epsilon=1.0, seed=seed), result("best", error, 5.0))
 
     runs(1, 0.104)
     assert ahead() == "reproduced"
@@ -157,7 +162,7 @@ def test_the_fixed_sequence_is_held_against_the_papers_numbers(tmp_path):
         reconstruction, allocation = strategy.split("+")
         asked = {"mechanism": "fixed", "table": "adult", "reconstruction": reconstruction, "allocation": allocation}
         errors = {"mle": {"L1": error}}
-        log.add(asked, {"seconds": seconds, "steps": 10, "of": 10, "measurements": 15, "errors": errors})
+        add(log, asked, {"seconds": seconds, "steps": 10, "of": 10, "measurements": 15, "errors": errors})
     assert judged(log, "with CRP: adult").verdict == "reproduced"
     assert judged(log, "with IID: adult").verdict == "not reproduced"  # 10.4 is 2.3% above 10.166
     assert judged(log, "CRP is faster than isotropic noise: adult").verdict == "reproduced"
@@ -188,7 +193,7 @@ def test_a_claim_is_there_whether_or_not_it_was_measured(tmp_path):
 def test_results_of_older_code_are_left_out(tmp_path, monkeypatch):
     older = made(tmp_path)
     monkeypatch.setattr(log, "code", lambda: "another")
-    newer = older.add({"mechanism": "none", "table": "loans"}, {"rows": 1, "sizes": [2]})
+    newer = add(older, {"mechanism": "none", "table": "loans"}, {"rows": 1, "sizes": [2]})
     lines = older.path.read_text().splitlines()
     lines[-1] = lines[-1].replace(newer.finished, "2999-01-01T00:00:00+00:00")
     older.path.write_text("\n".join(lines))

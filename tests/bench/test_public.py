@@ -26,15 +26,15 @@ def write_acs(path, rows=PEOPLE):
 
 def test_acs_keeps_what_everybody_answers_and_few_values_say(tmp_path):
     table = public.acs(write_acs(tmp_path / "psam_p06.csv"))
-    # RT and ST say one thing, SERIALNO and PUMA too many, SCHL and PINCP are not asked of children
-    assert table.domain.names == ("AGEP", "SEX", "WAOB", "FSEXP", "MIG")
-    assert table.domain.sizes == (90, 2, 8, 2, 3)
-    assert table.columns.shape[1] == PEOPLE - 1  # the one who left MIG empty
+    # RT and ST say one thing, SERIALNO and PUMA too many, SCHL and PINCP are not asked of children, one left MIG empty
+    assert table.domain.names == ("AGEP", "SEX", "WAOB", "FSEXP")
+    assert table.domain.sizes == (90, 2, 8, 2)
+    assert table.columns.shape[1] == PEOPLE
 
 
 LOANS = """Notes offered by Prospectus (https://www.lendingclub.com/info/prospectus.action)
 "id","loan_amnt","term","int_rate","grade","purpose","desc","policy_code"
-"","5000"," 36 months"," 10.65%","B","credit_card","  Borrower added, ""twice"" ","1"
+"","5000"," 36 months"," 10.65%","B","credit_card","  Borrower added, ""café"" ","1"
 "","2500"," 60 months"," 15.27%","C","car","","1"
 
 Loans that do not meet the credit policy
@@ -45,15 +45,13 @@ Total amount funded in policy code 1: 460296150,,,,,,,
 
 
 @pytest.mark.parametrize("notes", [True, False])
-def test_loans_are_told_from_what_stands_between_them(tmp_path, notes, monkeypatch):
-    monkeypatch.setattr(public, "GAPS", 0.25)  # four loans are too few for one in a thousand
+def test_loans_are_told_from_what_stands_between_them(tmp_path, notes):
     path = tmp_path / "LoanStats3a.csv"
-    path.write_text(LOANS if notes else LOANS.split("\n", 1)[1])
+    path.write_bytes((LOANS if notes else LOANS.split("\n", 1)[1]).encode("latin-1"))
     table = public.loans(path)
-    assert table.domain.names == ("loan_amnt", "term", "int_rate", "grade", "purpose")
-    assert table.columns.shape[1] == 3  # the one without a rate is dropped
-    assert table.domain.sizes == (3, 2, 2, 2, 3)
-    np.testing.assert_array_equal(table.columns[1], [0, 1, 0])
+    assert table.domain.names == ("loan_amnt", "term", "grade", "purpose")  # one loan has no rate
+    assert table.domain.sizes == (3, 2, 2, 3)
+    np.testing.assert_array_equal(table.columns[1], [0, 1, 0, 1])
 
 
 def test_attributes_with_too_many_values_go(tmp_path):

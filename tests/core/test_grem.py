@@ -13,6 +13,7 @@ from residuum import (
     Workload,
     WorkloadError,
 )
+from residuum.core.marginals import Marginals
 from residuum.core.workload import subsets
 from tests.core import dense
 
@@ -205,7 +206,8 @@ class TestKept:
             if measurement is not None:
                 estimates.absorb(measurement)
                 again.absorb(measurement)
-            rebuilt = {gamma: np.ones(estimates.workload.domain.shape(gamma)) for gamma in estimates.workload.closure}
+            rebuilt = Marginals(estimates.workload, estimates.workload.closure)
+            rebuilt.add((), np.ones(()))  # something that must be gone afterwards
             again.rebuild_into(rebuilt)
             for gamma in estimates.workload.closure:
                 np.testing.assert_array_equal(again.marginal(gamma), estimates.marginal(gamma))

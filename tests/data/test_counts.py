@@ -6,9 +6,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from residuum import Domain, DomainError, Table, Workload, WorkloadError
+from residuum.core.layout import Layout
 from residuum.data import counts, memory, sweep
 from residuum.data.counts import Counts
-from residuum.data.layout import Layout
 
 
 def brute_force(codes, domain, gamma):

@@ -4,10 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from residuum import Domain, ResiduumError, Table, Workload, WorkloadError
+from residuum.core.layout import Layout
 from residuum.data import differences, memory
 from residuum.data.counts import Counts, counting
 from residuum.data.differences import Differences
-from residuum.data.layout import Layout
 from residuum.data.memory import measuring
 from residuum.kernels import twins
 from tests.data import test_counts

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from residuum import SourceError, Workload
+from residuum.core.layout import Layout
 from residuum.data.counts import Counts
-from residuum.data.layout import Layout
 from residuum.data.spark import blocks, tasks, told_in_one_line
 from tests.data.sparks import PEOPLE, ROWS, people, same
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from residuum import Domain, Table, Workload
+from residuum.core.layout import Layout
 from residuum.data import sweep
-from residuum.data.layout import Layout
 from tests.data.test_counts import brute_force, table_of
 
 DOMAIN = Domain({"a": 30, "b": 20, "c": 2, "d": 3, "e": 4, "f": 15})

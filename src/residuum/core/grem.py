@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 from residuum import kernels
 from residuum.core.checks import Array, ascending, finite, positive, real
 from residuum.core.domain import Clique
+from residuum.core.marginals import Marginals
 from residuum.core.residuals import decompose_all, reconstruct_all
 from residuum.core.workload import Workload, subsets
 from residuum.errors import DomainError, ResiduumError
-from residuum.kernels import threads
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -93,9 +93,7 @@ class Estimates:
         self.workload = workload
         self._z: MutableMapping[Clique, Array] = {}
         self._precision: MutableMapping[Clique, float] = {}
-        self._held: dict[Clique, Array] = {
-            workload.require(gamma): np.zeros(workload.domain.shape(gamma)) for gamma in held
-        }
+        self._held = Marginals(workload, held)
         for measurement in measurements:
             self.absorb(measurement)
 
@@ -145,7 +143,8 @@ class Estimates:
             combined = self._precision.get(tau, 0.0) + precision
             steps[tau] = step = np.asarray((residual.values - before) * (precision / combined))
             self._z[tau], self._precision[tau] = np.asarray(before + step), combined
-            self._update_held(tau, step)
+            if tau in self._held.below:
+                self._held.add(tau, kernels.center_all(step))
         return steps
 
     def residual(self, tau: Clique) -> Array:
@@ -174,8 +173,8 @@ class Estimates:
         >>> Estimates(Workload.all_kway(Domain({"age": 4, "educ": 3}), 2)).marginal((1,))
         array([0., 0., 0.])
         """
-        held = self._held.get(self.workload.require(gamma))
-        return self.rebuild(gamma) if held is None else held.copy()
+        held = self.workload.require(gamma) in self._held
+        return self._held[gamma].copy() if held else self.rebuild(gamma)
 
     def rebuild(self, gamma: Clique) -> Array:
         """The same as `marginal`, always put together from all its residuals: what the lazy update saves.
@@ -189,38 +188,22 @@ class Estimates:
         measured = {tau: self._z[tau] for tau in subsets(self.workload.require(gamma)) if tau in self._z}
         return reconstruct_all(measured, gamma, self.workload.domain.shape(gamma))
 
-    def rebuild_into(self, marginals: Mapping[Clique, Array]) -> None:
-        """Overwrite each array with its marginal, put together from all its residuals, on all cores.
+    def rebuild_into(self, marginals: Marginals) -> None:
+        """Overwrite marginals of the closure, put together from all their residuals: each is centred once for all.
 
-        Paper: Alg. 3, line 2. A residual is centred once for all marginals.
+        Paper: Alg. 3, line 2.
 
         >>> from residuum import Domain, Workload
-        >>> estimates = Estimates(Workload.all_kway(Domain({"age": 4, "educ": 3}), 2))
-        >>> marginals = {(1,): np.ones(3)}
-        >>> estimates.rebuild_into(marginals)
+        >>> workload = Workload.all_kway(Domain({"age": 4, "educ": 3}), 2)
+        >>> marginals = Marginals(workload, [(1,)])
+        >>> Estimates(workload, [NoisyResidual((), 90.0, sigma2=1.0)]).rebuild_into(marginals)
         >>> marginals[(1,)]
-        array([0., 0., 0.])
+        array([30., 30., 30.])
         """
-        components = {tau: kernels.center_all(z) for tau, z in self._z.items()} if marginals else {}
-
-        def rebuild(gamma: Clique) -> None:
-            marginals[gamma].fill(0.0)
-            for tau in subsets(gamma):
-                if tau in components:
-                    _add(marginals[gamma], gamma, components[tau], tau)
-
-        threads.run(rebuild, list(marginals))
-
-    def _update_held(self, tau: Clique, step: Array) -> None:
-        above = [gamma for gamma in self.workload.supersets(tau) if gamma in self._held] if self._held else []
-        if not above:
-            return
-        component = kernels.center_all(step)
-        if sum(self._held[gamma].size for gamma in above) < threads.WORTHWHILE:
-            for gamma in above:
-                _add(self._held[gamma], gamma, component, tau)
-        else:
-            threads.run(lambda gamma: _add(self._held[gamma], gamma, component, tau), above)
+        marginals.clear()
+        for tau in self._z:
+            if tau in marginals.below:
+                marginals.add(tau, kernels.center_all(self._z[tau]))
 
     def _fitting(self, measurement: Measurement) -> list[NoisyResidual]:
         """The measurement's residuals inside the closure, once it is clear that it fits the domain."""

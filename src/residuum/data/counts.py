@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from residuum.core.domain import Clique
+from residuum.core.layout import Layout
 from residuum.core.workload import Workload
-from residuum.data.layout import Layout
 from residuum.data.memory import cells_of, check_memory
 from residuum.data.sweep import Watch, scratch, sweep, tally
 from residuum.data.table import MOST_ROWS, Table, too_many_rows
@@ -39,7 +39,9 @@ class Counts:
         _same_domain(table, workload)
         check_memory(workload, counting(workload, in_turn=in_turn))
         self.workload, self.origin = workload, table.origin
-        self.layout = Layout(workload, _DENSE if in_turn else None)
+        size = workload.domain.size
+        kept = [gamma for gamma in workload.closure if not in_turn or size(gamma) <= _DENSE]
+        self.layout = Layout(workload, kept)
         self.cells: NDArray[np.int32] = sweep(table, self.layout, watch or (lambda _: None))
         self._table: Table | None = table
         self._large = [gamma for gamma in workload.closure if gamma not in self.layout.index]

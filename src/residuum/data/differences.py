@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from residuum import kernels
 from residuum.core.domain import Clique
+from residuum.core.layout import Layout
 from residuum.core.workload import Workload
 from residuum.data.counts import Counts, counting
-from residuum.data.layout import Layout
 from residuum.data.memory import cells_of, check_memory, measuring
 from residuum.data.sweep import Watch, tally
 from residuum.data.table import Table
@@ -50,10 +50,6 @@ class Differences:
         self.scales = np.ldexp(1.0, self._bits)
         """How many units make one person in each marginal: powers of 2."""
         self._sizes = np.array(domain.sizes, dtype=np.int64)
-        orders = max(len(gamma) for gamma in workload.targets)
-        self._attributes = np.full((len(workload.closure), orders), -1, dtype=np.int64)
-        for k, gamma in enumerate(workload.closure):
-            self._attributes[k, : len(gamma)] = gamma
 
     def marginal(self, gamma: Clique) -> NDArray[np.int32]:
         """The true marginal over a clique."""
@@ -81,7 +77,7 @@ class Differences:
                 np.array(tau, dtype=np.int64),
                 above,
                 self._layout.starts,
-                self._attributes,
+                self._layout.attributes,
                 self._sizes,
                 self.scales,
             )

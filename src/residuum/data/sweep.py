@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from residuum import kernels
 from residuum.core.domain import Clique, Domain
+from residuum.core.layout import Layout
 from residuum.core.workload import Workload
-from residuum.data.layout import Layout
 from residuum.data.table import Table
 from residuum.kernels import threads
 

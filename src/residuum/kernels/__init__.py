@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from residuum.kernels.center import center_all as center_all
     from residuum.kernels.choice import choose as choose
     from residuum.kernels.choice import weigh as weigh
+    from residuum.kernels.component import add_above as add_above
     from residuum.kernels.component import add_component as add_component
     from residuum.kernels.counting import bitmaps as bitmaps
     from residuum.kernels.counting import complete as complete
@@ -36,6 +37,7 @@ _HOME = {
     "sub_all": "sub",
     "center_all": "center",
     "add_component": "component",
+    "add_above": "component",
     "extend": "counting",
     "tally": "counting",
     "bitmaps": "counting",

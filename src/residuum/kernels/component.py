@@ -1,4 +1,4 @@
-"""Add a component into a marginal in place: the lazy update of every marginal above a residual."""
+"""Add a component into one marginal or many, in place: the lazy update of what lies above a residual."""
 
 from functools import lru_cache
 
@@ -7,6 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from residuum.kernels import threads
+from residuum.kernels.merging import merge
 from residuum.kernels.vectors import LANES, add, load, magnitude, mul, splat, store, total
 
 Array = NDArray[np.float64]
@@ -88,3 +89,43 @@ def add_component(target: Array, component: Array, axes: tuple[int, ...]) -> flo
         return _rows(flat, source, factor, sizes, strides, 0, rows)
     pieces = threads.split(0, rows, 2 * target.size // threads.WORTHWHILE)
     return sum(threads.run(lambda piece: _rows(flat, source, factor, sizes, strides, *piece), pieces))
+
+
+@njit(
+    "void(f8[::1], f8[::1], i8[::1], i8[::1], i8[::1], i8[:, ::1], i8[::1], i8, i8)",
+    nogil=True,
+    cache=True,
+    error_model="numpy",
+)
+def _many(cells, component, tau, above, starts, attributes, sizes, start, stop):
+    """Add to the marginals `above[start:stop]`."""
+    most = max(attributes.shape[1], 1)
+    merged = np.empty(most, np.int64)
+    strides = np.empty(most, np.int64)
+    for position in range(start, stop):
+        gamma = above[position]
+        axes, factor = merge(attributes[gamma], sizes, tau, component.size, 1.0, merged, strides)
+        target = cells[starts[gamma] : starts[gamma + 1]]
+        _rows(target, component, factor, merged[:axes], strides[:axes], 0, target.size // merged[axes - 1])
+
+
+def add_above(
+    cells: Array,
+    component: Array,
+    tau: NDArray[np.int64],
+    above: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    attributes: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> None:
+    """Add a component over `tau` to all marginals `above` it, smeared over the attributes it does not have, in place.
+
+    Paper: Prop. 4.2. `starts` says where each marginal lies in `cells`, `attributes` (a row each, filled up with -1)
+    what it is over, `sizes` how many values each attribute has.
+    """
+    arguments = (cells, component, tau, above, starts, attributes, sizes)
+    if int((starts[above + 1] - starts[above]).sum()) < threads.WORTHWHILE:
+        _many(*arguments, 0, above.size)
+        return
+    pieces = threads.split(0, above.size, 8 * threads.count())
+    threads.run(lambda piece: _many(*arguments, *piece), pieces)

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from residuum.kernels import threads
+from residuum.kernels.merging import merge
 
 Integers = NDArray[np.int32] | NDArray[np.int64]
 
@@ -30,32 +31,7 @@ def _subtract(differences, norms, component, tau, above, starts, attributes, siz
     rounded = np.empty(component.size, differences.dtype)
     for position in range(start, stop):
         gamma = above[position]
-        factor = scales[gamma]
-        axes = 0
-        stride = component.size
-        t = 0
-        inside = False
-        for axis in range(orders):
-            attribute = attributes[gamma, axis]
-            if attribute < 0:
-                break
-            n = sizes[attribute]
-            shared = t < tau.size and tau[t] == attribute
-            if shared:
-                t += 1
-                stride //= n
-            else:
-                factor /= n
-            if axes > 0 and shared == inside:
-                merged[axes - 1] *= n
-                strides[axes - 1] = stride if shared else 0
-            else:
-                merged[axes] = n
-                strides[axes] = stride if shared else 0
-                axes += 1
-            inside = shared
-        if axes == 0:
-            merged[0], strides[0], axes = 1, 1, 1
+        axes, factor = merge(attributes[gamma], sizes, tau, component.size, scales[gamma], merged, strides)
         for cell in range(component.size):
             rounded[cell] = np.int64(min(max(np.rint(component[cell] * factor), -_FAR), _FAR))
         last = axes - 1

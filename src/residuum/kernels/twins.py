@@ -40,6 +40,23 @@ def add_component(target: Array, component: Array, axes: tuple[int, ...]) -> flo
     return float(np.abs(target).sum())
 
 
+def add_above(
+    cells: Array,
+    component: Array,
+    tau: Integers,
+    above: Integers,
+    starts: Integers,
+    attributes: Integers,
+    sizes: Integers,
+) -> None:
+    """Twin of `component.add_above`."""
+    for position in above:
+        gamma = attributes[position][attributes[position] >= 0]
+        target = cells[starts[position] : starts[position + 1]].reshape(sizes[gamma])
+        axes = tuple(np.flatnonzero(np.isin(gamma, tau)).tolist())
+        add_component(target, component.reshape(sizes[tau]), axes)
+
+
 def extend(prefix: Words, codes: Codes, n: int, out: Words) -> None:
     """Twin of `counting.extend`."""
     out[:] = prefix * np.uint64(n) + codes

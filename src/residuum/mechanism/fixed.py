@@ -6,10 +6,9 @@ Paper: section 6, "Algorithmic improvements". Half of the budget goes to the 1-w
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-import numpy as np
-
 from residuum.core.domain import Clique
 from residuum.core.grem import Estimates
+from residuum.core.marginals import Marginals
 from residuum.data.counts import Counts
 from residuum.errors import ResiduumError
 from residuum.mechanism.aim import Allocation
@@ -32,14 +31,16 @@ def fixed_sequence(
     reconstruction: Reconstruction = "lazy",
     min_share: float = 1e-3,
     steps: int | None = None,
+    every: int = 1,
     watch: Callable[[int], None] | None = None,
 ) -> Release:
     """Measure the 1-way marginals and then a sequence, keeping an estimate of every target after each step.
 
     `allocation` shares a step's budget by conditional ResidualPlanner ("crp") or puts isotropic noise on the marginal
     ("iid"); `reconstruction` updates the targets a measurement touches ("lazy") or puts all together anew ("full").
-    `steps` stops after a prefix of the sequence, at the budget per step of the whole; `watch` is called with the number
-    of steps done, from 0 on.
+    `steps` stops after a prefix of the sequence, at the budget per step of the whole. With "full", all is put together
+    only after `every` so many steps, where each one would take too long. `watch` is called with the number of steps
+    done, from 0 on.
 
     >>> import numpy as np
     >>> from residuum import Domain, Table, Workload
@@ -57,7 +58,7 @@ def fixed_sequence(
     curator = Curator(counts, run.ledger, run.noise)
     lazy = reconstruction == "lazy"
     estimates = Estimates(workload, held=workload.targets if lazy else ())
-    marginals = {} if lazy else {gamma: np.zeros(workload.domain.shape(gamma)) for gamma in workload.targets}
+    marginals = Marginals(workload, () if lazy else workload.targets)
     within = 1 + 2.0**-40  # leaves more of the budget than rounding can add
     for residual in curator.measure(initial(workload, singles(workload) / rho * within)):
         estimates.absorb(residual)
@@ -71,7 +72,8 @@ def fixed_sequence(
             measured = [curator.measure_marginal(gamma, sigma2)]
         for measurement in measured:
             estimates.absorb(measurement)
-        estimates.rebuild_into(marginals)
+        if marginals and done % every == 0:
+            estimates.rebuild_into(marginals)
         watch(done)
     parameters = {"allocation": allocation, "reconstruction": reconstruction, "min_share": min_share}
     return run.finish("fixed sequence", estimates, parameters)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from residuum.core.layout import Layout
 from residuum.core.workload import Workload
 from residuum.data.counts import Counts
-from residuum.data.layout import Layout
 from residuum.data.memory import cells_of, check_memory
 from residuum.data.origin import Origin
 from residuum.data.schema import Schema

@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from residuum.core.domain import Clique
+from residuum.core.layout import Layout
 from residuum.core.workload import Workload
-from residuum.data.layout import Layout
 from residuum.data.schema import Person, Schema
 from residuum.data.sources import parts
 from residuum.data.spark.blocks import Sent, added, blocks_of, received, sent

@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 
-from residuum import Domain, Workload
-from residuum.data.layout import Layout
+from residuum import Domain, Workload, WorkloadError
+from residuum.core.layout import Layout
 
 
 def test_layout():
@@ -19,12 +20,18 @@ def test_layout():
     assert layout.maximal == [(1, 3), (0, 1, 2)]
 
 
-def test_only_those_up_to_a_size():
+def test_only_those_named():
     domain = Domain({"a": 4, "b": 3, "c": 2})
-    layout = Layout(Workload.all_kway(domain, 3), largest=8)
-    assert layout.cliques == ((), (0,), (1,), (2,), (0, 2), (1, 2))
-    assert layout.cells == 1 + 4 + 3 + 2 + 8 + 6
+    workload = Workload.all_kway(domain, 3)
+    layout = Layout(workload, [(2,), (0, 2), (1, 2)])
+    assert layout.cells == 2 + 8 + 6
+    assert layout.place((1, 2)) == slice(10, 16)
+    assert layout.above((2,)).tolist() == [0, 1, 2]
+    assert layout.above((0, 1)).tolist() == []
+    assert layout.attributes.tolist() == [[2, -1], [0, 2], [1, 2]]
     assert layout.maximal == [(0, 2), (1, 2)]
+    with pytest.raises(WorkloadError, match="not in the workload's closure"):
+        Layout(workload, [(3,)])
 
 
 def test_summing():

@@ -1,5 +1,6 @@
 """Where marginals lie in one flat array, and how those of lower order follow from the others."""
 
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
@@ -10,25 +11,23 @@ from residuum.core.workload import Workload
 
 
 class Layout:
-    """Where the marginals of a workload's closure lie in one flat array: all of them, or those up to a size.
+    """Where the marginals of a workload's closure lie in one flat array: all of them, or those named.
 
     >>> from residuum import Domain
     >>> workload = Workload.all_kway(Domain({"age": 4, "sex": 2}), 2)
     >>> layout = Layout(workload)
     >>> layout.cells, layout.place((0, 1)), layout.maximal
     (15, slice(7, 15, None), [(0, 1)])
-    >>> Layout(workload, largest=4).maximal
+    >>> Layout(workload, [(0,), (1,)]).maximal
     [(0,), (1,)]
     """
 
-    def __init__(self, workload: Workload, largest: int | None = None) -> None:
-        size = workload.domain.size
+    def __init__(self, workload: Workload, cliques: Iterable[Clique] | None = None) -> None:
         self.workload = workload
-        self.cliques: tuple[Clique, ...] = workload.closure
-        if largest is not None:
-            self.cliques = tuple(gamma for gamma in workload.closure if size(gamma) <= largest)
+        named = workload.closure if cliques is None else dict.fromkeys(cliques)
+        self.cliques: tuple[Clique, ...] = tuple(map(workload.require, named))
         self.index = {gamma: k for k, gamma in enumerate(self.cliques)}
-        self.sizes = np.array([size(gamma) for gamma in self.cliques], dtype=np.int64)
+        self.sizes = np.array([workload.domain.size(gamma) for gamma in self.cliques], dtype=np.int64)
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)])
         self.cells = int(self.starts[-1])
         self._above: dict[Clique, NDArray[np.int64]] = {}
@@ -41,8 +40,17 @@ class Layout:
     def above(self, tau: Clique) -> NDArray[np.int64]:
         """The positions of the marginals that a residual is part of, ascending."""
         if tau not in self._above:
-            self._above[tau] = np.array([self.index[gamma] for gamma in self.workload.supersets(tau)], dtype=np.int64)
+            found = (self.index.get(gamma) for gamma in self.workload.supersets(tau))
+            self._above[tau] = np.array([k for k in found if k is not None], dtype=np.int64)
         return self._above[tau]
+
+    @cached_property
+    def attributes(self) -> NDArray[np.int64]:
+        """What each marginal is over, a row each, filled up with -1."""
+        rows = np.full((len(self.cliques), max(map(len, self.cliques), default=0)), -1, dtype=np.int64)
+        for k, gamma in enumerate(self.cliques):
+            rows[k, : len(gamma)] = gamma
+        return rows
 
     @cached_property
     def maximal(self) -> list[Clique]:
