@@ -5,6 +5,7 @@ Results go to a folder as they come; started again, it goes on where it stopped.
 
 import argparse
 import fcntl
+import signal
 import subprocess
 import sys
 import time
@@ -13,13 +14,16 @@ from pathlib import Path
 from typing import IO
 
 from bench import data
-from bench.evaluation.log import ROOT, Log
+from bench.evaluation.log import PUBLISHED, ROOT, Log
 from bench.evaluation.plan import plan
 from bench.job import Result, measured
 from bench.methods import Task
 
 LIMIT = 7200.0
 """No task may take longer."""
+
+UNKNOWN = 10.0
+"""Seconds of a task that the published results do not have."""
 
 
 def main(arguments: list[str]) -> None:
@@ -37,9 +41,9 @@ def main(arguments: list[str]) -> None:
         experiments = plan(full=given.what == "full")
         if unknown := [name for name in given.only or () if name not in experiments]:
             parser.error(f"there is no experiment {unknown[0]!r}; there are: {', '.join(experiments)}")
-        alone = _claimed(folder)
-        measure([task for name in given.only or experiments for task in experiments[name]], log)
-        alone.close()
+        asked = ["data", *(given.only or experiments)]  # without the tables there is nothing to say of the rest
+        with _claimed(folder):
+            measure([task for name in dict.fromkeys(asked) for task in experiments[name]], log)
     from bench.evaluation import page  # its pictures need a library that measuring does not
 
     print(f"The page: {page.write(log, ROOT / 'docs' if given.docs else folder)}")
@@ -56,9 +60,11 @@ def measure(tasks: list[Task], log: Log) -> None:
         sys.exit("Error: AIM+PGM needs the package mbi. Install it, as with: pip install 'residuum[pgm]'")
     if len(left) < len(tasks):
         print(f"{len(tasks) - len(left)} of {len(tasks)} tasks are measured already.", flush=True)
-    started = time.monotonic()
+    started, usual = time.monotonic(), Log(PUBLISHED)
     for number, task in enumerate(left, start=1):
-        print(f"[{number}/{len(left)}, {_clock(time.monotonic() - started)}] {_named(task)}", end=" ", flush=True)
+        ahead = sum(usual.took(other) or UNKNOWN for other in left[number - 1 :])
+        times = f"{_clock(time.monotonic() - started)}, some {_clock(ahead)} to go"
+        print(f"[{number}/{len(left)}, {times}] {_named(task)}", end=" ", flush=True)
         entry = log.measure(task, run)
         print(entry.failed or f"({entry.took:.0f} s)", flush=True)
 
@@ -104,8 +110,13 @@ def _clock(seconds: float) -> str:
     return f"{seconds // 60:.0f}:{seconds % 60:02.0f}"
 
 
+def _stop(*_: object) -> None:
+    sys.exit("\nStopped. The same command goes on from here.")
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _stop)  # the task that runs is ended with it
     try:
         main(sys.argv[1:])
     except KeyboardInterrupt:
-        sys.exit("\nStopped. The same command goes on from here.")
+        _stop()

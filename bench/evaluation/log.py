@@ -21,6 +21,9 @@ from residuum.kernels import threads
 
 ROOT = Path(__file__).parents[2]
 
+PUBLISHED = ROOT / "docs" / "evaluation" / "results.jsonl"
+"""The results that the page of the documentation is made from."""
+
 _MEASURED = (
     *(f"src/residuum/{room}" for room in ("core", "data", "estimate", "kernels", "mechanism", "privacy")),
     "src/residuum/marginal.py",
@@ -74,6 +77,11 @@ class Log:
     def __contains__(self, task: Task) -> bool:
         entry = self._entries.get(_key(task))
         return entry is not None and (entry.code, entry.data) == (code(), source(task)) and not entry.failed
+
+    def took(self, task: Task) -> float | None:
+        """How many seconds a task took, with whatever code."""
+        entry = self._entries.get(_key(task))
+        return entry and entry.took
 
     def measure(self, task: Task, run: Callable[[Task], Result]) -> Entry:
         """Run a task and write down its result; a process that is killed loses no more than the line it was writing.

@@ -1,6 +1,7 @@
 """The page of the evaluation: its words are in `page.md.j2`, its tables here."""
 
 from collections.abc import Iterable, Sequence
+from math import comb
 from pathlib import Path
 from statistics import fmean
 
@@ -13,7 +14,7 @@ from bench.evaluation.claims import CLOSE, COMPETITIVE, FAIR, NEARLY_LINEAR, ROB
 from bench.evaluation.log import Log
 from bench.evaluation.pictures import pictures
 from bench.evaluation.plan import GROWN
-from bench.evaluation.results import WHOLE, Results, Run, domain_size, mean, spread, titled
+from bench.evaluation.results import WHOLE, Results, Run, domain_size, mean, spread, timed_steps, titled
 from bench.job import MOST_REPEATS, REPEATED_UP_TO
 from bench.methods import is_graphical
 from bench.pgm import LAST_STEPS, STEPS
@@ -21,6 +22,9 @@ from bench.quoted import ABLATION_ERRORS, ABLATION_SECONDS, DATA_SETS
 from residuum.present.plots import rendered
 
 PAGE, FOLDER = "evaluation.md", "evaluation"
+
+BUSY = 0.5
+"""Above its cores by so much, a machine has more to do than a task that uses all of them."""
 
 _OURS = {"reproduced": "holds", "not reproduced": "does not hold"}
 """A claim of our own is not reproduced: it holds."""
@@ -67,7 +71,8 @@ def text(log: Log) -> str:
         failures=_failures(results),
         steps=STEPS,
         last_steps=f"{LAST_STEPS:,}",
-        choosing=_choosing(results),
+        shares=_shares(results),
+        loans_rebuilt=f"{1000 * ABLATION_SECONDS['loans']['full+iid'] / comb(DATA_SETS['loans'].attributes, 3):.0f} ms",
         grown=f"{GROWN['rows']:,} rows and {len(GROWN['sizes'])} attributes of {GROWN['sizes'][0]} values, "
         f"ε = {GROWN['epsilon']:g}",
         fair=f"{FAIR:.0%}",
@@ -93,14 +98,14 @@ def _provenance(results: Results) -> str:
     machines = {f"{m['cores']} cores, {m['memory GiB']} GiB, {m['system']}" for m in (e.machine for e in entries)}
     versions = sorted({f"{name} {number}" for entry in entries for name, number in entry.versions.items()})
     days = sorted({entry.finished[:10] for entry in entries})
-    busy = sum(max(entry.load) > first["cores"] for entry in entries)
+    busy = sum(max(entry.load) > first["cores"] + BUSY for entry in entries)
     minutes = sum(entry.took for entry in entries) / 60
     older = f" {results.older} results of an older state of the code are left out." if results.older else ""
     return (
         f"{len(entries)} tasks in {minutes:.0f} minutes, {' to '.join(dict.fromkeys((days[0], days[-1])))}, on "
         f"{'; '.join(sorted(machines))}. Versions: {', '.join(versions)}. "
         f"Commit: {', '.join(sorted({entry.commit or 'none' for entry in entries}))}. "
-        f"More processes than cores wanted to run in the minute before {busy} of the tasks began or ended.{older}"
+        f"Other work shared the cores with {busy} of the tasks.{older}"
     )
 
 
@@ -140,7 +145,7 @@ def _ablation(results: Results) -> str:
         for strategy, seconds in paper.items():
             if not (found := results.sequence(name, strategy)):
                 continue
-            about = "" if all(run.steps == run.of for run in found) else "≈ "
+            about = "" if all(run.timed == run.of for run in found) else "≈ "
             errors = [run.error for run in found if run.error is not None]
             rows.append(
                 (
@@ -148,8 +153,8 @@ def _ablation(results: Results) -> str:
                     strategy,
                     f"{seconds:,.2f}",
                     f"{about}{fmean(run.whole for run in found):,.4g}",
-                    f"{found[0].steps:,} of {found[0].of:,}",
-                    f"{fmean(run.measurements for run in found):,.0f}",
+                    timed_steps(found[0]),
+                    f"{fmean(run.measurements for run in found):,.0f}" if found[0].steps == found[0].of else "",
                     f"{ABLATION_ERRORS[name][strategy.partition('+')[2]]:g}",
                     f"{fmean(errors):.4g}" if errors else "",
                     str(len(found)),
@@ -163,6 +168,7 @@ def _trade_off(results: Results) -> Iterable[str]:
     """For each table a line of what was compared, and the errors and times of all methods."""
     for table in results.tables:
         rows = [_row(method, epsilon, runs) for method, epsilon, runs in results.averaged(table)]
+        rows += [_row(run.method, run.epsilon, [run]) for run in results.cut_short if run.table == table]
         if rows:
             runs = [run for run in results.runs if run.table == table]
             numbers = sorted({run.compared for run in runs})
@@ -175,10 +181,9 @@ def _trade_off(results: Results) -> Iterable[str]:
 
 
 def _row(method: str, epsilon: float, runs: list[Run]) -> Sequence[str]:
-    spent = min(run.spent for run in runs)
     rounds = [run.rounds for run in runs if run.rounds is not None]
     return (
-        method + (f", cut short at {spent:.0%} of the budget" if spent < WHOLE else ""),
+        method + _cut_short(runs[0]),
         f"{epsilon:g}",
         *(_plus_minus(runs, measure) for measure in MEASURES),
         _plus_minus(runs, "seconds", 3),
@@ -188,27 +193,34 @@ def _row(method: str, epsilon: float, runs: list[Run]) -> Sequence[str]:
     )
 
 
-def _choosing(results: Results) -> str:
-    """How long AIM+PGM took to answer its candidates, and to choose."""
-    shares = [run.choosing / run.seconds for run in results.runs if run.choosing is not None]
-    return f"{fmean(shares):.1%} of a run" if shares else "a small part of a run"
+def _cut_short(run: Run) -> str:
+    return f", cut short at {run.spent:.0%} of the budget" if run.spent <= WHOLE else ""
+
+
+def _shares(results: Results) -> str:
+    """Where the time of AIM+PGM went."""
+    runs = [run for run in (*results.runs, *results.cut_short) if run.parts]
+    parts = sorted({name for run in runs for name in run.parts})
+    seconds = sum(run.seconds for run in runs)
+    return ", ".join(f"{sum(run.parts.get(name, 0.0) for run in runs) / seconds:.1%} to {name}" for name in parts)
 
 
 def _model_size(results: Results) -> str:
+    adult = results.table("adult")
+    every = [(method, epsilon, runs) for method, epsilon, runs in results.averaged(adult) if is_graphical(method)]
+    every += [(run.method, run.epsilon, [run]) for run in results.cut_short if run.table == adult]
     rows = [
         (
-            method,
+            method + _cut_short(runs[0]),
             f"{epsilon:g}",
             _plus_minus(runs, "L1"),
             _plus_minus(runs, "seconds", 3),
             ", ".join(f"{run.megabytes:.3g}" for run in runs if run.megabytes is not None),
-            f"{min(run.spent for run in runs):.0%}",
             str(len(runs)),
         )
-        for method, epsilon, runs in results.averaged(results.table("adult"))
-        if is_graphical(method)
+        for method, epsilon, runs in every
     ]
-    return _listed(("method", "ε", "L1", "seconds", "MB used", "budget spent", "runs"), rows)
+    return _listed(("method", "ε", "L1", "seconds", "MB used", "runs"), rows)
 
 
 def _growth(results: Results) -> str:

@@ -102,7 +102,7 @@ def _time_by_error(results: Results) -> Spec | None:
         {
             "table": table,
             "method": method,
-            "epsilon": f"{epsilon:g}",
+            "epsilon": epsilon,
             "error": mean(runs),
             "seconds": mean(runs, "seconds"),
         }

@@ -40,8 +40,8 @@ class Run:
     """The share of the budget that was used: less than all where time was up."""
     megabytes: float | None
     """The size of the graphical model."""
-    choosing: float | None
-    """Seconds in which AIM+PGM answered its candidates and chose."""
+    parts: dict[str, float]
+    """Where the seconds of AIM+PGM went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class Steps:
     table: str
     strategy: str
     seconds: float
+    timed: int
+    """Of the steps that were done so many were timed, and stand for all of them."""
     steps: int
     of: int
     measurements: int
@@ -58,7 +60,7 @@ class Steps:
 
     @property
     def whole(self) -> float:
-        """Seconds of all steps, reckoned from those that were done."""
+        """Seconds of all steps, reckoned from those that were timed."""
         return self.seconds / self.steps * self.of
 
 
@@ -74,7 +76,10 @@ class Grown:
 
 
 class Results:
-    """What a log holds, by experiment: of the newest state of the code alone."""
+    """What a log holds, by experiment: of the newest state of the code alone.
+
+    A run whose time was up before its budget is kept apart, so that no rule or picture takes it for a whole one.
+    """
 
     def __init__(self, log: Log) -> None:
         every = list(log)
@@ -86,7 +91,9 @@ class Results:
         self.tables: dict[str, dict[str, Any]] = {e.task["table"]: e.result for e in done if _kind(e) == "table"}
         self.shapes: list[dict[str, Any]] = [entry.result for entry in done if _kind(entry) == "in-axis"]
         self.steps = [_steps(entry.task, entry.result) for entry in done if _kind(entry) == "sequence"]
-        self.runs = [_run(entry.task, entry.result) for entry in done if _kind(entry) == "run"]
+        runs = [_run(entry.task, entry.result) for entry in done if _kind(entry) == "run"]
+        self.runs = [run for run in runs if run.spent > WHOLE]
+        self.cut_short = [run for run in runs if run.spent <= WHOLE]
         grown = chain(*(_grown(entry.task, entry.result) for entry in done if _kind(entry) == "growth"))
         self.grown = sorted(grown, key=lambda one: (one.what, one.method, one.value))
 
@@ -110,13 +117,11 @@ class Results:
         ]
 
     def together(self, table: str, *methods: str) -> dict[float, list[list[Run]]]:
-        """For each budget with which all these methods were run to their end, and compared on the same marginals,
-        the runs of each."""
+        """For each budget with which all these methods were run, and compared on the same marginals, the runs of each."""
         found = {}
         for epsilon in sorted({run.epsilon for run in self.runs if run.table == table}):
             runs = [self.select(table, method, epsilon) for method in methods]
-            every = list(chain(*runs))
-            if all(runs) and len({run.compared for run in every}) == 1 and all(run.spent > WHOLE for run in every):
+            if all(runs) and len({run.compared for run in chain(*runs)}) == 1:
                 found[epsilon] = runs
         return found
 
@@ -134,6 +139,18 @@ class Results:
         """The runs of a fixed sequence on a data set of the paper, or on its stand-in."""
         table = self.table(name)
         return [steps for steps in self.steps if (steps.table, steps.strategy) == (table, strategy)]
+
+    def sequences(self, name: str, allocation: str) -> list[Steps]:
+        """The same with this allocation, a run for each seed: however it is updated, the estimates are the same."""
+        lazy = self.sequence(name, f"lazy+{allocation}")
+        return lazy if any(run.error is not None for run in lazy) else self.sequence(name, f"full+{allocation}")
+
+
+def timed_steps(run: Steps) -> str:
+    """Which steps of a sequence were timed."""
+    if run.steps < run.of:
+        return f"the first {run.steps:,} of {run.of:,}"
+    return f"{run.timed:,} of {run.of:,}"
 
 
 def mean(runs: Iterable[Run], measure: str = "L1") -> float:
@@ -189,7 +206,7 @@ def _run(task: Task, result: dict[str, Any]) -> Run:
         compared=result["compared"],
         spent=result.get("spent", 1.0),
         megabytes=result.get("megabytes"),
-        choosing=result.get("parts", {}).get("choose"),
+        parts=result.get("parts", {}),
     )
 
 
@@ -199,6 +216,7 @@ def _steps(task: Task, result: dict[str, Any]) -> Steps:
         table=task["table"],
         strategy=f"{task['reconstruction']}+{task['allocation']}",
         seconds=result["seconds"],
+        timed=result["timed"],
         steps=result["steps"],
         of=result["of"],
         measurements=result["measurements"],
@@ -208,8 +226,9 @@ def _steps(task: Task, result: dict[str, Any]) -> Steps:
 
 def _grown(task: Task, result: dict[str, Any]) -> Iterator[Grown]:
     """A run as a point of each series that it is part of: the one that all begin with is part of every one."""
-    rows, sizes = task["rows"], task["sizes"]
-    told = (method_of(task), result["seconds"] + result["answer seconds"]["mle"], result["peak GB, run"])
+    rows, sizes, run = task["rows"], task["sizes"], _run(task, result)
+    answering = result["answer seconds"][task["estimates"][0]]  # of a few marginals: it would not grow
+    told = (run.method, run.seconds - answering, run.gigabytes)
     usual = (GROWN["rows"], GROWN["sizes"])
     if sizes == usual[1]:
         yield Grown("rows", rows, *told)

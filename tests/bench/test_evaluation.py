@@ -64,6 +64,25 @@ def test_what_failed_or_was_measured_by_other_code_is_measured_again(tmp_path, c
     assert len(counted) == 1
 
 
+def test_a_task_is_measured_again_if_its_own_file_changed(tmp_path, monkeypatch):
+    file = tmp_path / "adult.csv"
+    monkeypatch.setitem(log.data.FILES, "adult", str(file))
+    on_file, made_up = ({"mechanism": "none", "table": table} for table in ("adult", "acs-shaped"))
+    written = Log(tmp_path / "results.jsonl")
+    for content in ("one", "another"):
+        file.write_text(content)
+        log._contents.cache_clear()
+        assert on_file not in written
+        for asked in (on_file, made_up):
+            add(written, asked, {"rows": 1, "sizes": [2]})
+        assert on_file in written
+    assert made_up in written
+    file.unlink()
+    log._contents.cache_clear()
+    assert on_file not in written
+    assert made_up in written
+
+
 def test_the_fingerprint_names_code_that_is_there():
     assert all(log.ROOT.joinpath(place).exists() for place in log._MEASURED)
 
@@ -116,8 +135,34 @@ def test_a_speedup_is_reproduced_only_if_it_was_measured_against_a_fair_rival(tm
     assert "624× by the quoted time" in slow_rival.measured  # 312 seconds and not 4,000
     assert "by the quoted time" in speedup("wrong rival", **{RIVAL: (0.134, 200.0)}).measured
     assert "by the quoted time" not in speedup("near rival", **{RIVAL: (0.133, 200.0)}).measured
-    cut_short = speedup("cut short", **{RIVAL: (0.118, 200.0, {"spent": 0.9})})
-    assert cut_short.verdict == "not testable here"
+
+
+def test_a_run_cut_short_is_shown_and_counts_for_nothing(tmp_path):
+    log = made(tmp_path, **{RIVAL: (0.118, 200.0, {"spent": 0.9})})
+    assert judged(log, "orders of magnitude").verdict == "not testable here"
+    assert (
+        judged(log, "as accurate and as fast as private-pgm: adult, ε = 1, 50 MB", of_ours).verdict
+        == "not testable here"
+    )
+    shown = page.text(log)
+    assert f"{RIVAL}, cut short at 90% of the budget" in shown
+    add(log, task(RIVAL, table="adult", epsilon=1.0, seed=1), result("model", 0.118, 200.0))
+    assert judged(log, "orders of magnitude").verdict == "reproduced"
+
+
+def test_what_need_only_exist_is_not_refuted(tmp_path):
+    assert judged(made(tmp_path / "worse"), "has in some cases").verdict == "undecided"
+    assert judged(made(tmp_path / "better", **{PAPER: (0.1, 0.2)}), "has in some cases").verdict == "reproduced"
+
+
+def test_model_sizes_are_compared_at_the_same_budget(tmp_path):
+    log = made(tmp_path)
+    add(log, task(graphical(1), table="adult", epsilon=10.0, seed=0), result("model", 0.08, 100.0))
+    assert judged(log, "robust to its model size").verdict == "not testable here"
+    add(log, task(graphical(1), table="adult", epsilon=1.0, seed=0), result("model", 0.13, 100.0))
+    assert judged(log, "robust to its model size").verdict == "reproduced"
+    add(log, task(graphical(1), table="adult", epsilon=1.0, seed=0), result("model", 0.20, 100.0))
+    assert judged(log, "robust to its model size").verdict == "not reproduced"
 
 
 def test_errors_decide_against_the_planner(tmp_path):
@@ -162,12 +207,48 @@ def test_the_fixed_sequence_is_held_against_the_papers_numbers(tmp_path):
         reconstruction, allocation = strategy.split("+")
         asked = {"mechanism": "fixed", "table": "adult", "reconstruction": reconstruction, "allocation": allocation}
         errors = {"mle": {"L1": error}}
-        add(log, asked, {"seconds": seconds, "steps": 10, "of": 10, "measurements": 15, "errors": errors})
+        add(log, asked, {"seconds": seconds, "timed": 10, "steps": 10, "of": 10, "measurements": 15, "errors": errors})
     assert judged(log, "with CRP: adult").verdict == "reproduced"
     assert judged(log, "with IID: adult").verdict == "not reproduced"  # 10.4 is 2.3% above 10.166
     assert judged(log, "CRP is faster than isotropic noise: adult").verdict == "reproduced"
     assert judged(log, "Both together: adult").verdict == "not reproduced"  # 9 is below half of 18.5
     assert judged(log, "CRP omits many measurements of low order: adult").verdict == "reproduced"
+
+
+def timed(log, strategy, seconds, table="acs-shaped", **more):
+    """Write down some steps of a fixed sequence of 100."""
+    reconstruction, allocation = strategy.split("+")
+    asked = {"mechanism": "fixed", "table": table, "reconstruction": reconstruction, "allocation": allocation}
+    add(log, asked, {"seconds": seconds, "timed": 100, "steps": 100, "of": 100, "measurements": 1, **more})
+
+
+def test_a_speedup_on_a_stand_in_says_what_it_was_reckoned_from(tmp_path):
+    log = made(tmp_path, table="acs-shaped")
+    timed(log, "lazy+iid", 5.0, steps=10, timed=10)
+    timed(log, "full+iid", 600.0, timed=4)
+    claim = judged(log, "Lazy updating is faster than full reconstruction: acs-shaped")
+    assert claim.verdict == "not testable here"
+    assert claim.measured == (
+        "12.0×; reckoned: full+iid from 4 of 100, lazy+iid from the first 10 of 100; it holds on the stand-in"
+    )
+    timed(log, "full+iid", 500.0, timed=4)
+    assert judged(log, "than full reconstruction: acs-shaped").measured.endswith("it does not hold on the stand-in")
+
+
+def test_the_first_steps_of_a_real_table_refute_nothing(tmp_path):
+    log = made(tmp_path, table="acs")
+    timed(log, "lazy+iid", 10.0, table="acs")
+    timed(log, "full+iid", 50.0, table="acs")
+    assert judged(log, "than full reconstruction: acs").verdict == "not reproduced"
+    timed(log, "full+iid", 5.0, table="acs", steps=10, timed=10)
+    assert judged(log, "than full reconstruction: acs").verdict == "undecided"
+
+
+def test_the_error_of_isotropic_noise_does_not_depend_on_how_it_is_updated(tmp_path):
+    log = made(tmp_path)
+    timed(log, "lazy+iid", 5.0, table="adult", steps=10, timed=10)
+    timed(log, "full+iid", 5.0, table="adult", timed=4, errors={"mle": {"L1": 10.2}})
+    assert judged(log, "with IID: adult").verdict == "reproduced"
 
 
 def test_nothing_on_a_stand_in_is_called_reproduced(tmp_path):
