@@ -14,7 +14,17 @@ from bench.evaluation.claims import CLOSE, COMPETITIVE, FAIR, NEARLY_LINEAR, ROB
 from bench.evaluation.log import Log
 from bench.evaluation.pictures import pictures
 from bench.evaluation.plan import GROWN
-from bench.evaluation.results import WHOLE, Results, Run, domain_size, mean, spread, timed_steps, titled
+from bench.evaluation.results import (
+    WHOLE,
+    Results,
+    Run,
+    domain_size,
+    mean,
+    readable,
+    spread,
+    timed_steps,
+    titled,
+)
 from bench.job import MOST_REPEATS, REPEATED_UP_TO
 from bench.methods import is_graphical
 from bench.pgm import LAST_STEPS, STEPS
@@ -152,7 +162,7 @@ def _ablation(results: Results) -> str:
                     results.table(name),
                     strategy,
                     f"{seconds:,.2f}",
-                    f"{about}{fmean(run.whole for run in found):,.4g}",
+                    about + readable(fmean(run.whole for run in found)),
                     timed_steps(found[0]),
                     f"{fmean(run.measurements for run in found):,.0f}" if found[0].steps == found[0].of else "",
                     f"{ABLATION_ERRORS[name][strategy.partition('+')[2]]:g}",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bench.evaluation.results import Results, mean
+from bench.evaluation.results import Results, mean, readable
 from bench.methods import PLANNER, RIVAL, is_graphical, megabytes_of
 from residuum.present.themes import theme
 
@@ -52,7 +52,9 @@ def _ablation(results: Results) -> Spec | None:
         for strategy in ("lazy+crp", "lazy+iid", "full+iid"):
             if found := [steps for steps in results.steps if (steps.table, steps.strategy) == (table, strategy)]:
                 seconds = sum(steps.whole for steps in found) / len(found)
-                rows.append({"table": table, "strategy": strategy, "seconds": seconds, "label": f"{seconds:,.3g} s"})
+                rows.append(
+                    {"table": table, "strategy": strategy, "seconds": seconds, "label": f"{readable(seconds)} s"}
+                )
     encoding = {
         "x": {"field": "strategy", "type": "nominal", "sort": None, "title": None, "axis": {"labelAngle": 0}},
         "y": _log("seconds", "seconds of all steps"),
@@ -162,8 +164,12 @@ def _framed(rows: Rows, unit: Spec) -> Spec | None:
 
 
 def _faceted(rows: Rows, facet: Spec, unit: Spec, *, free: bool = False) -> Spec | None:
+    """A picture for each value of one or two fields, in the order in which the rows have them."""
     scales = {"resolve": {"scale": {"x": "independent", "y": "independent"}}} if free else {}
-    return _framed(rows, {"facet": facet, "spec": {**_SIZE, **unit}, **scales})
+    ordered = {
+        place: {**one, "sort": [*dict.fromkeys(row[one["field"]] for row in rows)]} for place, one in facet.items()
+    }
+    return _framed(rows, {"facet": ordered, "spec": {**_SIZE, **unit}, **scales})
 
 
 def _log(field: str, title: str | None = "", numbers: str = "~g") -> Spec:
@@ -184,4 +190,4 @@ def _named(field: str, title: str | None = None) -> Spec:
 
 
 def _titled(field: str) -> Spec:
-    return {"field": field, "type": "nominal", "title": None, "sort": None}
+    return {"field": field, "type": "nominal", "title": None}

@@ -117,7 +117,7 @@ class Results:
         ]
 
     def together(self, table: str, *methods: str) -> dict[float, list[list[Run]]]:
-        """For each budget with which all these methods were run, and compared on the same marginals, the runs of each."""
+        """For each budget with which all these methods were run and compared on the same marginals, their runs."""
         found = {}
         for epsilon in sorted({run.epsilon for run in self.runs if run.table == table}):
             runs = [self.select(table, method, epsilon) for method in methods]
@@ -168,6 +168,15 @@ def standard_error(*several: list[Run]) -> float:
     """That of a difference of mean errors; a single run is taken to vary as the others do."""
     widest = max(map(spread, several))
     return sqrt(sum((spread(runs) or widest) ** 2 / len(runs) for runs in several))
+
+
+def readable(number: float) -> str:
+    """A number with three digits that mean something, and never a power of ten behind it.
+
+    >>> readable(0.14622), readable(11987.4)
+    ('0.146', '11,987')
+    """
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def domain_size(sizes: Iterable[int]) -> float:
