@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,9 @@ _MEASURED = (
 """The code whose change makes a result one of the past."""
 
 _PACKAGES = ("numpy", "numba", "scipy", "mbi", "jax")
+
+_EXTENT = ("estimates", "every", "most_seconds", "sample", "steps")
+"""How much of a task is done, or compared: asked for otherwise, it takes the place of what was measured before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,9 @@ class Entry:
 
 
 class Log:
-    """The entries of a file, the last one of a task counting.
+    """The entries of a file, the last one of a task counting, however much of it was done.
 
-    A task is found again if the code and the table's file are still the same.
+    A task is found again if as much of it is asked for, and the code and the table's file are still the same.
     """
 
     def __init__(self, path: Path) -> None:
@@ -76,7 +79,9 @@ class Log:
 
     def __contains__(self, task: Task) -> bool:
         entry = self._entries.get(_key(task))
-        return entry is not None and (entry.code, entry.data) == (code(), source(task)) and not entry.failed
+        if entry is None or entry.failed:
+            return False
+        return (entry.task, entry.code, entry.data) == (task, code(), source(task))
 
     def took(self, task: Task) -> float | None:
         """How many seconds a task took, with whatever code."""
@@ -168,12 +173,15 @@ def _read(path: Path) -> Iterator[Entry]:
 
 @cache
 def _contents(path: str) -> str:
-    """A digest of a file, which is large."""
-    return sha256(Path(path).read_bytes()).hexdigest()[:12]
+    """A digest of a file, which may be large."""
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()[:12]
 
 
 def _key(task: Task) -> str:
-    return json.dumps(task, sort_keys=True)
+    """What a task is, without how much of it."""
+    told = task | task.get("options", {})
+    return json.dumps({name: told[name] for name in told if name not in ("options", *_EXTENT)}, sort_keys=True)
 
 
 def _git(*command: str) -> str:
