@@ -45,9 +45,14 @@ def verdict(holds: bool, table: str = "") -> Verdict:
     return "reproduced" if holds else "not reproduced"
 
 
+def over_budgets(holds: bool, found: dict[float, float], table: str) -> Verdict:
+    """The same of a claim about small and large budgets: a single one decides nothing."""
+    return "undecided" if len(found) < 2 and not is_stand_in(table) else verdict(holds, table)
+
+
 def of_its_size(ratio: float, claimed: float) -> str:
     """A speed-up in words."""
-    return f"{ratio:,.1f}×" + (", larger" if ratio > claimed / ROUGH else "")
+    return f"{ratio:,.1f}×" + (f" (more than {1 / ROUGH:g} times the paper's)" if ratio > claimed / ROUGH else "")
 
 
 def ratios(runs: dict[float, list[list[Run]]], measure: str = "L1") -> dict[float, float]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from bench.data import is_stand_in
 from bench.evaluation.claims import CLOSE, Claim, by_epsilon, commas, ratios, untested, verdict
-from bench.evaluation.of_the_paper import is_fair
+from bench.evaluation.races import is_fair
 from bench.evaluation.results import Results, mean, standard_error
 from bench.methods import DEFAULT, PAPER, PLANNER, graphical, is_graphical, megabytes_of
 from bench.quoted import AIM_PGM, DATA_SETS, EXPECTED_ERRORS
@@ -88,7 +88,9 @@ def _default_planner(results: Results) -> Iterator[Claim]:
         ahead = [(mean(other) - mean(ours), standard_error(ours, other)) for ours, other in better.values()]
         unsure = any(abs(by) < 2 * noise for by, noise in ahead)
         told = "undecided" if unsure else verdict(all(by > 0 for by, _ in ahead))
-        yield Claim(what, claimed, by_epsilon(ratios(better), "×"), told)
+        single = all(len(side) == 1 for sides in better.values() for side in sides)
+        measured = by_epsilon(ratios(better), "×") + (", by a single run each" if single else "")
+        yield Claim(what, claimed, measured, told)
 
 
 def _wide(results: Results) -> Iterator[Claim]:

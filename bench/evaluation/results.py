@@ -59,6 +59,11 @@ class Steps:
     error: float | None
 
     @property
+    def residuals(self) -> int:
+        """How many were measured: isotropic noise on a triple measures eight at once."""
+        return self.measurements + (7 * self.steps if self.strategy.endswith("iid") else 0)
+
+    @property
     def whole(self) -> float:
         """Seconds of all steps, reckoned from those that were timed."""
         return self.seconds / self.steps * self.of
@@ -73,6 +78,7 @@ class Grown:
     method: str
     seconds: float
     gigabytes: float
+    rounds: int | None
 
 
 class Results:
@@ -237,7 +243,7 @@ def _grown(task: Task, result: dict[str, Any]) -> Iterator[Grown]:
     """A run as a point of each series that it is part of: the one that all begin with is part of every one."""
     rows, sizes, run = task["rows"], task["sizes"], _run(task, result)
     answering = result["answer seconds"][task["estimates"][0]]  # of a few marginals: it would not grow
-    told = (run.method, run.seconds - answering, run.gigabytes)
+    told = (run.method, run.seconds - answering, run.gigabytes, run.rounds)
     usual = (GROWN["rows"], GROWN["sizes"])
     if sizes == usual[1]:
         yield Grown("rows", rows, *told)
