@@ -138,6 +138,13 @@ def _column(values: "pandas.Series", bins: int) -> NDArray[np.int64]:
     return np.where(codes < 0, codes.max() + 1, codes)
 
 
+def some_attributes(table: Table, number: int) -> Table:
+    """So many attributes of a table, at regular distances, where all are too many."""
+    kept = np.linspace(0, len(table.domain) - 1, number).round().astype(int)
+    domain = Domain({table.domain.names[i]: table.domain.sizes[i] for i in kept})
+    return Table.from_codes(table.columns[kept].T, domain)
+
+
 def stand_in(name: str, seed: int = 0) -> Table:
     """A made-up table with the rows and sizes of a data set of the paper ("adult", "acs" or "loans")."""
     return tree(SHAPES[name]["sizes"], SHAPES[name]["rows"], seed)

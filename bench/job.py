@@ -2,10 +2,12 @@
 
 `python -m bench.job '{"table": "acs-shaped", "mechanism": "aim", "epsilon": 10}'` prints what it measured as JSON, or
 why it failed. A task may also name the `order` of the marginals (3), `options` of the mechanism, what to do with the
-release (`fit` the latent classes, `draw` so many rows), and `estimates` to compare with the truth, on a `sample` of the
-marginals where all are too many. Seconds are from codes in memory to a release; those of the answers are counted apart.
+release (`fit` the latent classes, `draw` so many rows), and `estimates` to compare with the truth. Where all would be
+too many it takes some `attributes` of the table, or compares a `sample` of the marginals. Seconds are from codes in
+memory to a release; those of the answers are counted apart.
 """
 
+import gc
 import json
 import resource
 import subprocess
@@ -31,7 +33,9 @@ from bench.public import UnreadableError
 from residuum import BudgetFile, Release, Table, Workload, aim, kernels, residual_planner
 from residuum.core import zcdp
 from residuum.core.domain import Clique
+from residuum.core.workload import subsets
 from residuum.data.counts import Counts
+from residuum.mechanism.allocation import initial
 from residuum.mechanism.fixed import fixed_sequence
 
 DELTA = 1e-9
@@ -45,9 +49,12 @@ Answering = Callable[[str], Batch]
 
 
 def measured(*, most_seconds: float | None = None, **task: Any) -> Result:
-    """What a task measured, run in a process of its own; one that takes too long is ended."""
+    """What a task measured, run in a process of its own; one that takes too long is ended.
+
+    What the caller holds open for others to inherit stays open as long as that process lives.
+    """
     command = [sys.executable, "-W", "ignore", "-m", "bench.job", json.dumps(task)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=most_seconds)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=most_seconds, close_fds=False)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -55,11 +62,13 @@ def run(task: Task) -> Result:
     if task["mechanism"] == "in-axis":
         return algebra.measure(tuple(task["shape"]))
     table = data.tree(task["sizes"], task["rows"]) if task["table"] == "tree" else data.load(task["table"])
+    if "attributes" in task:
+        table = data.some_attributes(table, task["attributes"])
     if task["mechanism"] == "none":
         return {"rows": table.columns.shape[1], "sizes": table.domain.sizes}
     workload = Workload.all_kway(table.domain, task.get("order", 3))
     _warm_up()
-    _forget_peak()
+    _settle()
     result, answering = MECHANISMS[task["mechanism"]](task, table, workload)
     result["peak GB"] = _peak()
     if task.get("estimates"):
@@ -133,7 +142,8 @@ def _fixed(task: Task, table: Table, workload: Workload) -> tuple[Result, Answer
     """
     counts = Counts(table, workload)
     order = np.random.default_rng(task.get("seed", 0)).permutation(len(workload.targets))
-    every = task.get("every", 1)
+    steps = task.get("steps", len(order))
+    every = min(task.get("every", 1), steps)
     times: list[float] = []
     release = fixed_sequence(
         counts,
@@ -142,7 +152,7 @@ def _fixed(task: Task, table: Table, workload: Workload) -> tuple[Result, Answer
         seed=task.get("seed", 0),
         allocation=task["allocation"],
         reconstruction=task["reconstruction"],
-        steps=task.get("steps"),
+        steps=steps,
         every=every,
         watch=lambda _: times.append(time.perf_counter()),
     )
@@ -152,9 +162,20 @@ def _fixed(task: Task, table: Table, workload: Workload) -> tuple[Result, Answer
         "timed": len(took[every - 1 :: every]),
         "steps": len(took),
         "of": len(order),
-        "measurements": len(release.spends),
+        "residuals": _by_order(release, task["allocation"] == "iid", begun=len(initial(workload, 1.0))),
     }
     return result, lambda _: one_by_one(release.estimates.marginal)
+
+
+def _by_order(release: Release, whole: bool, begun: int) -> list[int]:
+    """How many residuals of no attribute, of one, of two and so on were measured, but for those to begin with.
+
+    A `whole` marginal with isotropic noise measures all residuals below it at once.
+    """
+    measured = [spend.clique for spend in release.spends[begun:]]
+    if whole:
+        measured = [tau for gamma in measured for tau in subsets(gamma)]
+    return np.bincount([len(tau) for tau in measured]).tolist()
 
 
 def _graphical(task: Task, table: Table, workload: Workload) -> tuple[Result, Answering]:
@@ -170,16 +191,22 @@ def _graphical(task: Task, table: Table, workload: Workload) -> tuple[Result, An
         "megabytes": fitted.megabytes,
         "spent": fsum(fitted.charges) / rho,
         "parts": fitted.seconds,
+        "compiling": fitted.compiling,
     }
     return result, lambda _: one_by_one(fitted.tree.marginal)
 
 
 MECHANISMS = {"aim": _released, "residual planner": _released, "fixed": _fixed, "aim+pgm": _graphical}
 
+ONLY = {"fixed": "mle", "aim+pgm": "model"}
+"""The one estimate that some of them have."""
+
 
 def _compared(task: Task, table: Table, workload: Workload, answering: Answering) -> Result:
     """The errors of estimates, with the seconds of their answers, and those of the independent model."""
     compared = some_targets(workload, task["sample"]) if "sample" in task else workload
+    if task["mechanism"] in ONLY and task["estimates"] != [ONLY[task["mechanism"]]]:
+        raise ValueError(f"There is no estimate but {ONLY[task['mechanism']]!r} of {task['mechanism']}.")
     timed = {name: _Timed(answering(name)) for name in task["estimates"]}
     alone = one_by_one(independent(Counts(table, Workload.all_kway(table.domain, 1))))
     errors = errors_of({"independent": alone, **timed}, table, compared.targets)
@@ -205,11 +232,20 @@ class _Timed:
 
 def _peak() -> float:
     """The most memory this process has had so far, or since the peak was forgotten, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024 / 1e9
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most * (1 if sys.platform == "darwin" else 1024) / 1e9
 
 
-def _forget_peak() -> None:
-    """Start anew from what is in memory now, so that how a table was made or read does not count; Linux alone can."""
+def _settle() -> None:
+    """Keep what came before out of what is measured: the peak of memory, and objects that garbage is looked for among.
+
+    Linux alone can forget a peak.
+    """
+    gc.collect()
+    gc.freeze()
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

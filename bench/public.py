@@ -78,7 +78,13 @@ def _read(path: str | PathLike[str], skiprows: int = 0) -> "pandas.DataFrame":
 
     try:
         frame = pandas.read_csv(
-            _there(path), dtype="category", skiprows=skiprows, skipinitialspace=True, encoding_errors="replace"
+            _there(path),
+            dtype="category",
+            skiprows=skiprows,
+            skipinitialspace=True,
+            encoding_errors="replace",
+            keep_default_na=False,
+            na_values=[""],  # "n/a" is what somebody answered
         )
     except (pandas.errors.ParserError, pandas.errors.EmptyDataError) as reason:
         raise UnreadableError(f"{path} cannot be read as CSV: {str(reason).strip()}") from None

@@ -17,7 +17,7 @@ from bench import data
 from bench.evaluation.log import PUBLISHED, ROOT, Log
 from bench.evaluation.plan import plan
 from bench.job import Result, measured
-from bench.methods import Task
+from bench.methods import Task, method_of
 
 LIMIT = 7200.0
 """No task may take longer."""
@@ -109,11 +109,23 @@ def _where(name: str) -> str:
 
 
 def _named(task: Task) -> str:
-    """A task in a few words."""
-    shown = {name: value for name, value in task.items() if name not in ("estimates", "fit", "sample")}
-    if "sizes" in shown:
-        shown["sizes"] = f"{len(task['sizes'])} of {task['sizes'][0]}"
-    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in shown.values())
+    """A task in a few words.
+
+    >>> _named({"mechanism": "fixed", "table": "adult", "reconstruction": "lazy", "allocation": "crp", "epsilon": 1.0})
+    'fixed sequence by lazy+crp, adult, ε = 1'
+    """
+    mechanism = task["mechanism"]
+    if mechanism == "none":
+        return f"reading {task['table']}"
+    if mechanism == "in-axis":
+        return f"Decomp and Recon of {task['shape'][0]}^{len(task['shape'])}"
+    fixed = mechanism == "fixed"
+    words = [f"fixed sequence by {task['reconstruction']}+{task['allocation']}" if fixed else method_of(task)]
+    words.append(task["table"])
+    if "sizes" in task:
+        words[-1] = f"{task['rows']:,} rows, {len(task['sizes'])} attributes of {task['sizes'][0]}"
+    words.append(f"ε = {task['epsilon']:g}")
+    return ", ".join(words + ([f"seed {task['seed']}"] if "seed" in task else []))
 
 
 def _clock(seconds: float) -> str:

@@ -36,7 +36,11 @@ def _in_axis(results: Results) -> Spec | None:
         for fixed, shapes in results.settings().items()
         for shape in shapes
         for name, operation in (("Decomp", "decompose"), ("Recon", "reconstruct"))
-        for how, key in (("in-axis", operation), ("Kronecker", f"{operation} rival"))
+        for how, key in (
+            ("in-axis, compiled", operation),
+            ("in-axis, NumPy", f"{operation} plain"),
+            ("Kronecker", f"{operation} rival"),
+        )
     ]  # fmt: skip
     return _faceted(
         rows,
@@ -52,9 +56,8 @@ def _ablation(results: Results) -> Spec | None:
         for strategy in ("lazy+crp", "lazy+iid", "full+iid"):
             if found := [steps for steps in results.steps if (steps.table, steps.strategy) == (table, strategy)]:
                 seconds = sum(steps.whole for steps in found) / len(found)
-                rows.append(
-                    {"table": table, "strategy": strategy, "seconds": seconds, "label": f"{readable(seconds)} s"}
-                )
+                label = f"{readable(seconds)} s"
+                rows.append({"table": found[0].where, "strategy": strategy, "seconds": seconds, "label": label})
     encoding = {
         "x": {"field": "strategy", "type": "nominal", "sort": None, "title": None, "axis": {"labelAngle": 0}},
         "y": _log("seconds", "seconds of all steps"),

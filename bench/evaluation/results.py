@@ -42,6 +42,8 @@ class Run:
     """The size of the graphical model."""
     parts: dict[str, float]
     """Where the seconds of AIM+PGM went."""
+    compiling: float
+    """How many of them went to compiling programs for the shapes of its models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,16 @@ class Steps:
     """Of the steps that were done so many were timed, and stand for all of them."""
     steps: int
     of: int
-    measurements: int
+    residuals: tuple[int, ...]
+    """How many of no attribute, of one, of two and of three were measured in the steps."""
     error: float | None
+    attributes: int | None
+    """How many of the table were taken, where not all."""
 
     @property
-    def residuals(self) -> int:
-        """How many were measured: isotropic noise on a triple measures eight at once."""
-        return self.measurements + (7 * self.steps if self.strategy.endswith("iid") else 0)
+    def where(self) -> str:
+        """The table, or what was taken of it."""
+        return f"{self.table}, {self.attributes} attributes" if self.attributes else self.table
 
     @property
     def whole(self) -> float:
@@ -222,6 +227,7 @@ def _run(task: Task, result: dict[str, Any]) -> Run:
         spent=result.get("spent", 1.0),
         megabytes=result.get("megabytes"),
         parts=result.get("parts", {}),
+        compiling=result.get("compiling", 0.0),
     )
 
 
@@ -234,8 +240,9 @@ def _steps(task: Task, result: dict[str, Any]) -> Steps:
         timed=result["timed"],
         steps=result["steps"],
         of=result["of"],
-        measurements=result["measurements"],
+        residuals=tuple(result["residuals"]),
         error=errors and errors["L1"],
+        attributes=task.get("attributes"),
     )
 
 

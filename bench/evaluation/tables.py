@@ -36,10 +36,12 @@ def in_axis(results: Results) -> str:
         for shape in shapes:
             cells = [f"{shape['shape'][0]}^{len(shape['shape'])}"]
             for operation in ("decompose", "reconstruct"):
-                own, rival = shape[operation], shape[f"{operation} rival"]
-                cells += [f"{own * 1e3:.4g}", f"{rival * 1e3:.4g}", f"{rival / own:.2f}×"]
+                own, plain, rival = (shape[f"{operation}{which}"] for which in ("", " plain", " rival"))
+                cells += [f"{seconds * 1e3:.4g}" for seconds in (own, plain, rival)]
+                cells += [f"{rival / own:.2f}×", f"{rival / plain:.2f}×"]
             rows.append(cells)
-    return _listed(("shape", "Decomp", "Kronecker", "faster", "Recon", "Kronecker", "faster"), rows)
+    header = ("NumPy", "Kronecker", "faster", "NumPy faster")
+    return _listed(("shape", "Decomp", *header, "Recon", *header), rows)
 
 
 def ablation(results: Results) -> str:
@@ -52,12 +54,12 @@ def ablation(results: Results) -> str:
             errors = [run.error for run in found if run.error is not None]
             rows.append(
                 (
-                    results.table(name),
+                    found[0].where,
                     strategy,
                     f"{seconds:,.2f}",
                     about + readable(fmean(run.whole for run in found)),
                     timed_steps(found[0]),
-                    f"{fmean(run.residuals for run in found):,.0f}" if found[0].steps == found[0].of else "",
+                    f"{fmean(sum(run.residuals) for run in found):,.0f}" if found[0].steps == found[0].of else "",
                     f"{ABLATION_ERRORS[name][strategy.partition('+')[2]]:g}",
                     f"{fmean(errors):.4g}" if errors else "",
                     str(len(found)),
@@ -73,6 +75,7 @@ def races(results: Results) -> str:
             f"{race.epsilon:g}",
             f"{megabytes_of(race.rival):g}",
             readable(mean(race.rivals, "seconds")),
+            readable(mean(race.rivals, "compiling")),
             race.quoted.times if race.quoted else "",
             readable(mean(race.runs, "seconds")),
             f"{race.usual:,.0f}×" + ("" if race.fair else ", by the quoted time"),
@@ -83,7 +86,7 @@ def races(results: Results) -> str:
         )
         for race in races_of(results)
     ]
-    times = ("AIM+PGM, s", "quoted, s", "AIM+GReM, s", "faster", "first runs", "first, quoted")
+    times = ("AIM+PGM, s", "compiling, s", "quoted, s", "AIM+GReM, s", "faster", "first runs", "first, quoted")
     return _listed(("ε", "MB", *times, "AIM+GReM, error", "AIM+PGM, error"), rows)
 
 
@@ -125,7 +128,10 @@ def shares(results: Results) -> str:
     runs = [run for run in results.runs if run.parts]
     parts = sorted({name for run in runs for name in run.parts})
     seconds = sum(run.seconds for run in runs)
-    return ", ".join(f"{sum(run.parts.get(name, 0.0) for run in runs) / seconds:.1%} to {name}" for name in parts)
+    told = [f"{sum(run.parts.get(name, 0.0) for run in runs) / seconds:.1%} to {name}" for name in parts]
+    if runs:
+        told.append(f"and {sum(run.compiling for run in runs) / seconds:.1%} of all of it to compile")
+    return ", ".join(told)
 
 
 def model_size(results: Results) -> str:

@@ -28,6 +28,18 @@ from residuum.data.counts import Counts
 
 jax.config.update("jax_enable_x64", True)  # as private-pgm computes
 
+_COMPILING = ("/jax/core/compile/jaxpr_to_mlir_module_duration", "/jax/core/compile/backend_compile_duration")
+_compiled: list[float] = []
+"""Seconds of every program that was compiled so far."""
+
+
+def _note(event: str, duration_secs: float, **_: Any) -> None:
+    if event in _COMPILING:
+        _compiled.append(duration_secs)
+
+
+jax.monitoring.register_event_duration_secs_listener(_note)
+
 Answers = dict[Clique, NDArray[Any]]
 
 
@@ -42,6 +54,8 @@ class Fitted:
     """The size of the last model."""
     seconds: dict[str, float]
     """Where the time went: fitting, choosing, and listing what may be chosen."""
+    compiling: float
+    """How many seconds of all were the compiler's."""
 
     @property
     def rounds(self) -> int:
@@ -67,7 +81,7 @@ def aim_pgm(
     counts = Counts(table, workload)
     truth: Answers = {gamma: counts.marginal(gamma) for gamma in workload.closure if gamma}
     weights = {gamma: workload.weight(gamma) for gamma in truth}
-    clock = Clock()
+    clock, compiled = Clock(), len(_compiled)
     model = Model(workload.domain.sizes)
     rounds = 16 * len(workload.domain)
     sigma2, epsilon_select = rounds / (1.8 * rho), sqrt(0.8 * rho / rounds)
@@ -91,7 +105,8 @@ def aim_pgm(
                 weights[gamma] * (np.abs(truth[gamma] - tree.marginal(gamma)).sum() - noise[gamma])
                 for gamma in candidates
             ]
-            exponents = epsilon_select / (2 * max(weights.values())) * np.array(scores)
+            sensitivity = max(weights[gamma] for gamma in candidates)
+            exponents = epsilon_select / (2 * sensitivity) * np.array(scores)
             gamma = candidates[int(np.argmax(exponents + rng.gumbel(size=len(exponents))))]
         before = tree.marginal(gamma)
         model.measure(truth[gamma], gamma, sigma2, rng)
@@ -101,7 +116,7 @@ def aim_pgm(
             sigma2, epsilon_select = sigma2 / 4, 2 * epsilon_select
     with clock("fit"):
         model.fit(last_steps)
-    return Fitted(model.tree(), tuple(charges), model.size(), clock.parts)
+    return Fitted(model.tree(), tuple(charges), model.size(), clock.parts, fsum(_compiled[compiled:]))
 
 
 class Model:

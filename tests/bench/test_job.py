@@ -1,5 +1,7 @@
 """A task measures what it says, whatever the method."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from bench import data, errors, job, methods
@@ -48,6 +50,30 @@ def test_strategies_of_the_fixed_sequence_differ_in_cost_alone():
     assert found["lazy"]["errors"]["mle"] == pytest.approx(found["full"]["errors"]["mle"])
 
 
+@pytest.mark.parametrize("reconstruction", ["lazy", "full"])
+def test_some_steps_of_a_fixed_sequence_stand_for_all(reconstruction):
+    task = {"mechanism": "fixed", "allocation": "iid", "reconstruction": reconstruction, **TREE}
+    some = job.run({**task, "steps": 3, "every": 2})
+    assert (some["steps"], some["timed"], some["of"]) == (3, 1, 4)
+    assert some["residuals"] == [3, 9, 9, 3]  # of every subset of three triples
+    beyond = job.run({**task, "steps": 2, "every": 100})
+    assert (beyond["steps"], beyond["timed"]) == (2, 1)
+    assert beyond["seconds"] > 0
+
+
+def test_conditional_residual_planner_measures_no_total_again():
+    result = job.run({"mechanism": "fixed", "allocation": "crp", "reconstruction": "lazy", **TREE})
+    assert result["residuals"][0] < result["of"]
+    assert result["residuals"][3] == result["of"]
+    assert sum(result["residuals"]) < 8 * result["of"]
+
+
+def test_an_estimate_that_a_method_does_not_have_is_named():
+    task = {"mechanism": "fixed", "allocation": "iid", "reconstruction": "lazy", "estimates": ["best"], **TREE}
+    with pytest.raises(ValueError, match="no estimate but 'mle' of fixed"):
+        job.run(task)
+
+
 def test_errors_do_not_depend_on_how_much_truth_is_counted_at_a_time(monkeypatch):
     answers = errors.one_by_one(lambda gamma: np.zeros(TABLE.domain.shape(gamma)))
     whole = errors.errors_of({"zero": answers}, TABLE, WORKLOAD.targets)
@@ -73,7 +99,11 @@ def test_the_rival_spends_its_budget_and_keeps_its_size():
     fitted = aim_pgm(TABLE, WORKLOAD, rho=rho, megabytes=1.0, seed=0, steps=50, last_steps=50)
     assert sum(fitted.charges) == pytest.approx(rho, rel=1e-12)
     assert fitted.rounds > 1
-    assert min(fitted.charges[1:]) <= fitted.charges[-1]  # annealing only ever spends more
+    rounds = fitted.charges[1:-1]  # the last one spends what is left
+    assert len(rounds) > 1
+    assert all(after >= before for before, after in pairwise(rounds))  # annealing only ever spends more
+    assert rounds[-1] > rounds[0]
+    assert 0 < fitted.compiling < fitted.seconds["fit"]
     singles = [fitted.tree.marginal((i,)) for i in range(4)]
     assert all(marginal.min() >= 0 for marginal in singles)
     np.testing.assert_allclose([marginal.sum() for marginal in singles], fitted.tree.total)

@@ -33,14 +33,14 @@ def test_acs_keeps_what_everybody_answers_and_few_values_say(tmp_path):
 
 
 LOANS = """Notes offered by Prospectus (https://www.lendingclub.com/info/prospectus.action)
-"id","loan_amnt","term","int_rate","grade","purpose","desc","policy_code"
-"","5000"," 36 months"," 10.65%","B","credit_card","  Borrower added, ""café"" ","1"
-"","2500"," 60 months"," 15.27%","C","car","","1"
+"id","loan_amnt","term","int_rate","grade","purpose","desc","policy_code","emp_length"
+"","5000"," 36 months"," 10.65%","B","credit_card","  Borrower added, ""café"" ","1","10+ years"
+"","2500"," 60 months"," 15.27%","C","car","","1","n/a"
 
 Loans that do not meet the credit policy
-"","2400"," 36 months"," 15.27%","C","small_business","","1"
-"","5000"," 60 months","","B","car","","1"
-Total amount funded in policy code 1: 460296150,,,,,,,
+"","2400"," 36 months"," 15.27%","C","small_business","","1","< 1 year"
+"","5000"," 60 months","","B","car","","1","n/a"
+Total amount funded in policy code 1: 460296150,,,,,,,,
 """
 
 
@@ -49,8 +49,9 @@ def test_loans_are_told_from_what_stands_between_them(tmp_path, notes):
     path = tmp_path / "LoanStats3a.csv"
     path.write_bytes((LOANS if notes else LOANS.split("\n", 1)[1]).encode("latin-1"))
     table = public.loans(path)
-    assert table.domain.names == ("loan_amnt", "term", "grade", "purpose")  # one loan has no rate
-    assert table.domain.sizes == (3, 2, 2, 3)
+    # one loan has no rate, and "n/a" is an answer
+    assert table.domain.names == ("loan_amnt", "term", "grade", "purpose", "emp_length")
+    assert table.domain.sizes == (3, 2, 2, 3, 3)
     np.testing.assert_array_equal(table.columns[1], [0, 1, 0, 1])
 
 
@@ -98,6 +99,13 @@ def test_a_stand_in_takes_the_place_of_a_file_that_is_not_named(monkeypatch, tmp
 def test_a_wrong_path_is_no_reason_to_measure_a_stand_in(monkeypatch):
     monkeypatch.setenv("LOANS", "nowhere.csv")
     assert data.at_hand("loans") == "loans"
+
+
+def test_some_attributes_of_a_table_come_at_regular_distances():
+    table = data.tree([2, 3, 4, 5, 6], 100)
+    some = data.some_attributes(table, 3)
+    assert (some.domain.names, some.domain.sizes) == (("x0", "x2", "x4"), (2, 4, 6))
+    np.testing.assert_array_equal(some.columns, table.columns[[0, 2, 4]])
 
 
 @pytest.mark.parametrize("name", data.PAPER)
