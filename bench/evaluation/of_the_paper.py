@@ -41,7 +41,8 @@ def _speedup(results: Results) -> Iterator[Claim]:
         what,
         claimed,
         f"up to {best.usual:,.0f}× (ε = {best.epsilon:g}, {megabytes_of(best.rival):g} MB, errors {best.error:.3g} and "
-        f"{best.rival_error:.3g}), {best.strict:,.0f}× if only the first run of a process counts",
+        f"{best.rival_error:.3g}), {best.strict:,.0f}× if only the first run of a process counts, "
+        f"{best.uncompiled:,.0f}× if moreover the rival had nothing to compile",
         verdict(best.strict >= BEST_SPEEDUP, adult),
     )
 

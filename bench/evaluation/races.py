@@ -46,6 +46,11 @@ class Race:
         """How many times faster if only the first run of a process counts, as it does for the rival."""
         return self.rival_seconds / mean(self.runs, "first")
 
+    @property
+    def uncompiled(self) -> float:
+        """The same if our rival had nothing to compile."""
+        return mean(self.rivals, "uncompiled") / mean(self.runs, "first")
+
 
 def races(results: Results) -> list[Race]:
     """The comparisons in time on Adult, by size of model and budget. What is quoted is of the real table."""

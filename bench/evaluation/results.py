@@ -45,6 +45,11 @@ class Run:
     compiling: float
     """How many of them went to compiling programs for the shapes of its models."""
 
+    @property
+    def uncompiled(self) -> float:
+        """The seconds less those of compiling."""
+        return self.seconds - self.compiling
+
 
 @dataclass(frozen=True, slots=True)
 class Steps:
@@ -165,7 +170,7 @@ def timed_steps(run: Steps) -> str:
 
 
 def mean(runs: Iterable[Run], measure: str = "L1") -> float:
-    """The mean error of some runs, or of what else is named: "seconds", "first", "gigabytes"."""
+    """The mean error of some runs, or of what else is named: "seconds", "first", "uncompiled", "gigabytes"…"""
     return fmean(_value(run, measure) for run in runs)
 
 

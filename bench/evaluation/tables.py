@@ -80,14 +80,16 @@ def races(results: Results) -> str:
             readable(mean(race.runs, "seconds")),
             f"{race.usual:,.0f}×" + ("" if race.fair else ", by the quoted time"),
             f"{race.strict:,.0f}×",
+            f"{race.uncompiled:,.0f}×",
             f"{race.quoted.seconds / mean(race.runs, 'first'):,.0f}×" if race.quoted else "",
             f"{race.error:.4g}",
             f"{mean(race.rivals):.4g}",
         )
         for race in races_of(results)
     ]
-    times = ("AIM+PGM, s", "compiling, s", "quoted, s", "AIM+GReM, s", "faster", "first runs", "first, quoted")
-    return _listed(("ε", "MB", *times, "AIM+GReM, error", "AIM+PGM, error"), rows)
+    times = ("AIM+PGM, s", "compiling, s", "quoted, s", "AIM+GReM, s")
+    ratios = ("faster", "first runs", "first, not compiling", "first, quoted")
+    return _listed(("ε", "MB", *times, *ratios, "AIM+GReM, error", "AIM+PGM, error"), rows)
 
 
 def trade_off(results: Results) -> Iterable[str]:

@@ -165,6 +165,15 @@ def test_a_speedup_is_reproduced_only_if_it_was_measured_against_a_fair_rival(tm
     assert not speedup("near rival", **{RIVAL: (0.133, 200.0)})[1]
 
 
+def test_a_speedup_says_what_is_left_without_the_compiler(tmp_path):
+    log = made(tmp_path, **{RIVAL: (0.118, 200.0, {"compiling": 90.0})})
+    assert judged(log, "orders of magnitude").measured == (
+        "up to 1,000× (ε = 1, 50 MB, errors 1.4 and 0.118), 909× if only the first run of a process counts, "
+        "500× if moreover the rival had nothing to compile"
+    )
+    assert "| 200 | 90 | 312-851 | 0.2 | 1,000× | 909× | 500× | 1,418× |" in page.text(log)
+
+
 def test_quoted_times_are_those_of_the_real_table(tmp_path):
     log = made(tmp_path, table="adult-shaped", **{RIVAL: (0.134, 4000.0)})
     assert judged(log, "orders of magnitude").measured == "not measured"
