@@ -14,6 +14,11 @@ class DataSet(NamedTuple):
     average_size: float
     domain_size: float
 
+    @property
+    def possible(self) -> bool:
+        """Whether so many attributes, of two values or more, can have so small a domain."""
+        return self.domain_size >= 2.0**self.attributes
+
 
 DATA_SETS = {
     "adult": DataSet(48_842, 15, 16.4, 9.44e15),

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from bench.data import is_stand_in
 from bench.evaluation.results import Run, mean
 
 Verdict = Literal["reproduced", "not reproduced", "undecided", "not testable here"]
@@ -38,16 +37,16 @@ def untested(what: str, claimed: str, why: str = "not measured") -> Claim:
     return Claim(what, claimed, why, "not testable here")
 
 
-def verdict(holds: bool, table: str = "") -> Verdict:
-    """What a measurement on a table makes of a claim: nothing, if the table is a stand-in."""
-    if is_stand_in(table):
+def verdict(holds: bool, decides: bool = True) -> Verdict:
+    """What a measurement makes of a claim: nothing, where it was not on the table that the claim is about."""
+    if not decides:
         return "not testable here"
     return "reproduced" if holds else "not reproduced"
 
 
-def over_budgets(holds: bool, found: dict[float, float], table: str) -> Verdict:
-    """The same of a claim about small and large budgets: a single one decides nothing."""
-    return "undecided" if len(found) < 2 and not is_stand_in(table) else verdict(holds, table)
+def over_budgets(holds: bool, found: dict[float, float], decides: bool) -> Verdict:
+    """The same of a claim about small and large budgets: a single one settles nothing."""
+    return "undecided" if len(found) < 2 and decides else verdict(holds, decides)
 
 
 def of_its_size(ratio: float, claimed: float) -> str:

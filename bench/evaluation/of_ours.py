@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from bench.data import is_stand_in
 from bench.evaluation.claims import CLOSE, Claim, by_epsilon, commas, ratios, untested, verdict
 from bench.evaluation.races import is_fair
 from bench.evaluation.results import Results, mean, standard_error
@@ -24,7 +23,7 @@ def _expected(results: Results) -> Iterator[Claim]:
     for method, errors in EXPECTED_ERRORS.items():
         what = f"{method} has the errors that other programs have: {adult}, ε = {commas(errors)}"
         found = {epsilon: mean(runs) for epsilon in errors if (runs := results.select(adult, method, epsilon))}
-        if found.keys() != errors.keys() or is_stand_in(adult):
+        if found.keys() != errors.keys() or not results.decides(adult):
             yield untested(what, commas(errors.values()))
             continue
         off = max(abs(error / errors[epsilon] - 1) for epsilon, error in found.items())
@@ -38,7 +37,7 @@ def _rival(results: Results) -> Iterator[Claim]:
         what = f"Our AIM+PGM is as accurate and as fast as private-pgm: {adult}, ε = {epsilon:g}, {megabytes:g} MB"
         claimed = f"{quoted.error:g} in {quoted.times} s"
         runs = results.select(adult, graphical(megabytes), epsilon)
-        if not runs or is_stand_in(adult):
+        if not runs or not results.decides(adult):
             yield untested(what, claimed)
             continue
         measured = f"{mean(runs):.4f} in {mean(runs, 'seconds'):.0f} s"
@@ -55,7 +54,7 @@ def _default(results: Results) -> Iterator[Claim]:
             for method in filter(is_graphical, results.methods(adult))
             if (runs := results.together(adult, DEFAULT, method).get(epsilon))
         }
-        if not rivals or is_stand_in(adult):
+        if not rivals or not results.decides(adult):
             yield untested(what, "below the best AIM+PGM, quoted or measured")
             continue
         ours = results.select(adult, DEFAULT, epsilon)

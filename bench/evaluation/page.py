@@ -12,7 +12,7 @@ from bench.evaluation.claims import CLOSE, COMPETITIVE, FAIR, NEARLY_LINEAR, ROB
 from bench.evaluation.log import ROOT, Log
 from bench.evaluation.pictures import pictures
 from bench.evaluation.plan import GROWN
-from bench.evaluation.results import Results
+from bench.evaluation.results import SAME, Results
 from bench.job import MOST_REPEATS, REPEATED_UP_TO
 from bench.pgm import LAST_STEPS, STEPS
 from bench.quoted import ABLATION_SECONDS, DATA_SETS
@@ -75,6 +75,7 @@ def text(log: Log, place: Path = DOCS) -> str:
         loans_rebuilt=f"{1000 * ABLATION_SECONDS['loans']['full+iid'] / comb(DATA_SETS['loans'].attributes, 3):.0f} ms",
         grown=f"{GROWN['rows']:,} rows and {len(GROWN['sizes'])} attributes of {GROWN['sizes'][0]} values, "
         f"ε = {GROWN['epsilon']:g}",
+        same=f"{SAME:.1%}",
         fair=f"{FAIR:.0%}",
         close=f"{CLOSE:.0%}",
         linear=f"{NEARLY_LINEAR:g}",
@@ -93,7 +94,7 @@ def _provenance(results: Results) -> str:
     days = sorted({entry.finished[:10] for entry in entries})
     busy = sum(max(entry.load) > entry.machine["cores"] + BUSY for entry in entries)
     minutes = sum(entry.took for entry in entries) / 60
-    older = f" {results.older} results of an older state of the code are left out." if results.older else ""
+    older = f" {results.older} results of other code, or of another file, are left out." if results.older else ""
     return (
         f"{len(entries)} tasks in {minutes:.0f} minutes, {' to '.join(dict.fromkeys((days[0], days[-1])))}, on "
         f"{'; '.join(sorted(machines))}. Versions: {', '.join(versions)}. "

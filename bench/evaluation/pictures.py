@@ -1,9 +1,11 @@
 """The figures of the paper, and some that it does not have, as Vega-Lite from the results."""
 
+from statistics import fmean
 from typing import Any
 
 from bench.evaluation.results import Results, mean, readable
 from bench.methods import PLANNER, RIVAL, is_graphical, megabytes_of
+from bench.quoted import ABLATION_SECONDS
 from residuum.present.themes import theme
 
 Spec = dict[str, Any]
@@ -52,20 +54,24 @@ def _in_axis(results: Results) -> Spec | None:
 
 def _ablation(results: Results) -> Spec | None:
     rows: Rows = []
-    for table in _tables(results, {steps.table for steps in results.steps}):
-        for strategy in ("lazy+crp", "lazy+iid", "full+iid"):
-            if found := [steps for steps in results.steps if (steps.table, steps.strategy) == (table, strategy)]:
-                seconds = sum(steps.whole for steps in found) / len(found)
-                label = f"{readable(seconds)} s"
-                rows.append({"table": found[0].where, "strategy": strategy, "seconds": seconds, "label": label})
+    for name, paper in ABLATION_SECONDS.items():
+        for strategy, seconds in paper.items():
+            if found := results.sequence(name, strategy):
+                here = fmean(run.whole for run in found)
+                for whose, number in (("here", here), ("in the paper", seconds)):
+                    label = f"{readable(number)} s"
+                    rows.append({"table": found[0].where, "strategy": strategy, "whose": whose, "seconds": number,
+                                 "label": label})  # fmt: skip
     encoding = {
         "x": {"field": "strategy", "type": "nominal", "sort": None, "title": None, "axis": {"labelAngle": 0}},
+        "xOffset": {"field": "whose", "type": "nominal", "sort": None},
         "y": _log("seconds", "seconds of all steps"),
+        "color": _named("whose"),
         "tooltip": {"field": "label"},
     }
     points = {"mark": {"type": "point", "filled": True, "size": 110}, "encoding": encoding}
     words = {"mark": {"type": "text", "dy": -14}, "encoding": {**encoding, "text": {"field": "label"}}}
-    return _faceted(rows, {"column": _titled("table")}, {"layer": [points, words], "width": 240, "height": 240})
+    return _faceted(rows, {"column": _titled("table")}, {"layer": [points, words]})
 
 
 def _relative(results: Results, measure: str, title: str) -> Spec | None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from bench.data import is_stand_in
 from bench.evaluation.claims import FAIR
 from bench.evaluation.results import Results, Run, mean
 from bench.methods import PAPER, is_graphical, megabytes_of
@@ -55,8 +54,9 @@ class Race:
 def races(results: Results) -> list[Race]:
     """The comparisons in time on Adult, by size of model and budget. What is quoted is of the real table."""
     adult = results.table("adult")
+    quoted = AIM_PGM if results.decides(adult) else {}
     return [
-        Race(epsilon, rival, ours, rivals, None if is_stand_in(adult) else AIM_PGM.get((epsilon, megabytes_of(rival))))
+        Race(epsilon, rival, ours, rivals, quoted.get((epsilon, megabytes_of(rival))))
         for rival in filter(is_graphical, results.methods(adult))
         for epsilon, (ours, rivals) in results.together(adult, PAPER, rival).items()
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from math import prod, sqrt
+from math import inf, isclose, prod, sqrt
 from statistics import fmean, stdev
 from typing import Any
 
@@ -11,13 +11,16 @@ from bench.data import is_stand_in
 from bench.evaluation.log import Entry, Log
 from bench.evaluation.plan import GROWN
 from bench.methods import Task, is_graphical, megabytes_of, method_of
+from bench.quoted import DATA_SETS
 
 SIZE_16, DEGREE_3 = "attributes of 16 values", "three attributes"
 """What the paper fixes when it times Decomp and Recon."""
 
-
 WHOLE = 1 - 2.0**-30
 """A share of the budget from which on all of it was used, but for rounding."""
+
+SAME = 0.005
+"""Up to so much of them, numbers are the same as those that the paper gives with three digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class Grown:
 
 
 class Results:
-    """What a log holds, by experiment: of the newest state of the code alone.
+    """What a log holds, by experiment: of the newest state of the code alone, and of the newest file of each table.
 
     A run whose time was up before its budget is kept apart, so that no rule or picture takes it for a whole one.
     """
@@ -100,7 +103,9 @@ class Results:
     def __init__(self, log: Log) -> None:
         every = list(log)
         newest = max(every, key=lambda entry: entry.finished, default=None)
-        self.entries = [entry for entry in every if newest and entry.code == newest.code]
+        current = [entry for entry in every if newest and entry.code == newest.code]
+        files = {entry.task["table"]: entry.data for entry in current if _kind(entry) == "table"}
+        self.entries = [entry for entry in current if files.get(entry.task.get("table", ""), entry.data) == entry.data]
         self.older = len(every) - len(self.entries)
         self.failures = [entry for entry in self.entries if entry.failed]
         done = [entry for entry in self.entries if not entry.failed]
@@ -117,6 +122,21 @@ class Results:
         """A data set of the paper as it was measured: itself, or else its stand-in."""
         measured = [table for table in self.tables if table.startswith(name)]
         return min(measured, key=is_stand_in, default=name)
+
+    def decides(self, table: str) -> bool:
+        """Whether a table is the paper's own, so that what was measured on it decides what the paper says of it.
+
+        A stand-in is not, nor a file of which other rows or attributes are left than the paper's.
+        """
+        paper, found = DATA_SETS.get(table), self.tables.get(table)
+        if paper is None or found is None:
+            return False
+        rows, sizes = found["rows"], found["sizes"]
+        if (rows, len(sizes)) != (paper.rows, paper.attributes):
+            return False
+        numbers = [(fmean(sizes), paper.average_size)]
+        numbers += [(domain_size(sizes), paper.domain_size)] if paper.possible else []
+        return all(isclose(here, there, rel_tol=SAME) for here, there in numbers)
 
     def settings(self) -> dict[str, list[dict[str, Any]]]:
         """The shapes of the in-axis operations by what is fixed in them, small ones first."""
@@ -181,7 +201,9 @@ def spread(runs: Iterable[Run], measure: str = "L1") -> float:
 
 
 def standard_error(*several: list[Run]) -> float:
-    """That of a difference of mean errors; a single run is taken to vary as the others do."""
+    """That of a difference of mean errors; a single run is taken to vary as the others do, or else without bound."""
+    if all(len(runs) == 1 for runs in several):
+        return inf
     widest = max(map(spread, several))
     return sqrt(sum((spread(runs) or widest) ** 2 / len(runs) for runs in several))
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from bench.data import SHAPES
 from bench.evaluation import __main__ as command
 from bench.evaluation import log, of_ours, of_the_paper, page, pictures
 from bench.evaluation.log import Log
@@ -136,7 +137,7 @@ def made(path, table="adult", **changes):
     """A log with one run of each method at ε = 1; `changes` are of error and seconds, and more, by method."""
     usual = {PAPER: (1.4, 0.2), PLANNER: (5.1, 0.2), DEFAULT: (0.1, 5.0), RIVAL: (0.118, 200.0)} | changes
     log = Log(path / "results.jsonl")
-    add(log, {"mechanism": "none", "table": table}, {"rows": 48_842, "sizes": [2, 3]})
+    add(log, {"mechanism": "none", "table": table}, SHAPES[table.removesuffix("-shaped")])
     for method, (error, seconds, *more) in usual.items():
         asked = task(method, table=table, epsilon=1.0, seed=0)
         add(log, asked, result(*asked["estimates"], error, seconds, **dict(*more)))
@@ -196,11 +197,12 @@ def test_a_run_cut_short_is_shown_and_counts_for_nothing(tmp_path):
 def test_a_page_is_written_of_a_table_with_nothing_but_runs_cut_short(tmp_path):
     log = Log(tmp_path / "results.jsonl")
     add(log, {"mechanism": "none", "table": "acs-shaped"}, {"rows": 10, "sizes": [2, 3]})
-    cut = result("model", 0.1, 500.0, spent=0.064, rounds=1)
+    cut = result("model", 0.1, 500.0, spent=0.05725, rounds=1)
     add(log, task(RIVAL, table="acs-shaped", epsilon=10.0, seed=0), cut)
     assert "**acs-shaped**, 455 marginals compared" in page.text(log)
     assert judged(log, "AIM+PGM over a week").measured == (
-        "AIM+PGM was stopped after 1 of its rounds, which took 500 s and 6.4% of its budget"
+        "AIM+PGM on acs-shaped was stopped after 500 s, when 1 of its rounds had used 0.10% of its budget, and the "
+        "single attributes before them 5.6%"
     )
 
 
@@ -214,6 +216,12 @@ def test_model_sizes_are_compared_at_the_same_budget(tmp_path):
     add(log, task(graphical(1), table="adult", epsilon=10.0, seed=0), result("model", 0.08, 100.0))
     assert judged(log, "robust to its model size").verdict == "not testable here"
     add(log, task(graphical(1), table="adult", epsilon=1.0, seed=0), result("model", 0.13, 100.0))
+    claim = judged(log, "robust to its model size")
+    assert (claim.verdict, claim.measured) == (
+        "undecided",
+        "ε = 1: 0.1300 with 1 MB (0.5 used), 0.1180 with 50 MB (0.5 used); no model came near a limit above 1 MB",
+    )
+    add(log, task(RIVAL, table="adult", epsilon=1.0, seed=0), result("model", 0.118, 200.0, megabytes=30.0))
     assert judged(log, "robust to its model size").verdict == "reproduced"
     add(log, task(graphical(1), table="adult", epsilon=1.0, seed=0), result("model", 0.20, 100.0))
     assert judged(log, "robust to its model size").verdict == "not reproduced"
@@ -332,6 +340,53 @@ def test_nothing_on_a_stand_in_is_called_reproduced(tmp_path):
     assert {claim.verdict for claim in on_it} == {"not testable here"}
 
 
+def test_a_file_of_which_other_attributes_are_left_decides_nothing(tmp_path):
+    log = made(tmp_path)
+    add(log, {"mechanism": "none", "table": "adult"}, {"rows": 48_842, "sizes": [16] * 14})
+    found = [claim for claim in of_the_paper.claims(Results(log)) if "adult" in claim.what]
+    assert {claim.verdict for claim in found} == {"not testable here"}
+    assert judged(log, "Data set Adult").verdict == "not reproduced"
+    assert (
+        judged(log, "below ResidualPlanner's at small ε, and at worst slightly above: adult").measured != "not measured"
+    )
+
+
+def test_results_of_another_file_are_left_out(tmp_path, monkeypatch):
+    first = made(tmp_path)
+    monkeypatch.setattr(log, "source", lambda _: "another file")
+    add(first, {"mechanism": "none", "table": "adult"}, SHAPES["adult"])
+    results = Results(Log(first.path))
+    assert results.runs == []
+    assert results.older == 4
+
+
+def test_single_runs_leave_a_comparison_open(tmp_path):
+    log = made(tmp_path)
+    assert judged(log, "than both AIM+GReM and ResidualPlanner: adult", of_ours).verdict == "undecided"
+    for method in (PAPER, DEFAULT):
+        asked = task(method, table="adult", epsilon=1.0, seed=1)
+        add(log, asked, result(*asked["estimates"], {PAPER: 1.5, DEFAULT: 0.11}[method], 1.0))
+    assert judged(log, "than both AIM+GReM and ResidualPlanner: adult", of_ours).verdict == "reproduced"
+
+
+@pytest.mark.parametrize(("rival", "verdicts"), [(9.0, ["reproduced"] * 3), (1.5, ["not reproduced"] * 3)])
+def test_the_in_axis_operations_are_judged_compiled_and_in_plain_numpy(tmp_path, rival, verdicts):
+    log = Log(tmp_path / "results.jsonl")
+    for shape in ([16, 16], [16, 16, 16]):
+        times = {f"{operation}{how}": seconds for operation in ("decompose", "reconstruct")
+                 for how, seconds in (("", 1.0), (" plain", 2.0), (" rival", rival))}  # fmt: skip
+        add(log, {"mechanism": "in-axis", "shape": shape}, {"shape": shape, "bytes": 8, "copy": 0.1, **times})
+    found = [claim for claim in of_the_paper.claims(Results(log)) if "in plain NumPy" in claim.what]
+    assert [claim.verdict for claim in found] == verdicts
+    assert "never faster" in found[-1].measured or rival == 9.0
+    assert (
+        "never slower"
+        in judged(
+            log, "In-axis Recon is slightly slower on small marginals, much faster on large ones: compiled"
+        ).measured
+    )
+
+
 def test_the_real_file_counts_before_its_stand_in(tmp_path):
     made(tmp_path, table="adult-shaped")
     log = made(tmp_path)
@@ -355,7 +410,7 @@ def test_results_of_older_code_are_left_out(tmp_path, monkeypatch):
     results = Results(Log(older.path))
     assert [entry.task["table"] for entry in results.entries] == ["loans"]
     assert results.older == 5
-    assert "5 results of an older state of the code are left out" in page.text(Log(older.path))
+    assert "5 results of other code, or of another file, are left out" in page.text(Log(older.path))
 
 
 def test_a_page_can_be_written_at_any_time(tmp_path):
