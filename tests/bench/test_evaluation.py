@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from bench import data
 from bench.data import SHAPES
 from bench.evaluation import __main__ as command
 from bench.evaluation import log, of_ours, of_the_paper, page, pictures
@@ -19,6 +20,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_tasks_are_plain_and_each_is_there_once(full):
     every = [json.dumps(task, sort_keys=True) for tasks in plan(full).values() for task in tasks]
     assert len(every) == len(set(every))
+
+
+def test_only_of_a_stand_in_a_part_is_taken(monkeypatch):
+    monkeypatch.setattr(data, "at_hand", str)
+    assert not any("attributes" in task for task in plan(True)["ablation"])
+    monkeypatch.setattr(data, "at_hand", lambda name: f"{name}-shaped")
+    assert {task["table"] for task in plan(True)["ablation"] if "attributes" in task} == {"loans-shaped"}
 
 
 def test_methods_have_names_that_lead_back_to_them():
