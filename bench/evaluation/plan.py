@@ -74,7 +74,7 @@ def trade_off(full: bool) -> Iterator[Task]:
     epsilons = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0) if full else (0.1, 1.0, 10.0)
     for epsilon, method, seed in product(epsilons, FAST, range(5 if full else 3)):
         yield task(method, table=adult, epsilon=epsilon, seed=seed)
-    for epsilon, seed in product((0.1, 0.3, 1.0) if full else (0.1, 1.0), range(3 if full else 1)):
+    for epsilon, seed in product((0.1, 0.3, 1.0, 3.0, 10.0) if full else (0.1, 1.0), range(3 if full else 1)):
         yield _pgm(50, table=adult, epsilon=epsilon, seed=seed)
     for epsilon, method, seed in product((0.1, 1.0, 10.0) if full else (1.0,), FAST, range(3 if full else 1)):
         yield task(method, table=acs, epsilon=epsilon, seed=seed, sample=5000)
@@ -90,7 +90,7 @@ def model_size(full: bool) -> Iterator[Task]:
     adult = data.at_hand("adult")
     sizes = [(10.0, 1)]
     if full:
-        sizes += [(10.0, 3), (1.0, 1), (1.0, 100), (3.0, 50), (10.0, 50)]
+        sizes += [(10.0, 3), (10.0, 100), (1.0, 1), (1.0, 100)]
     for epsilon, megabytes in sizes:
         yield _pgm(megabytes, table=adult, epsilon=epsilon, seed=0)
 
