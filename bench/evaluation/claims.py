@@ -12,12 +12,18 @@ CLOSE = 0.02
 """Errors within so much of the expected ones are the same."""
 ROUGH = 0.5
 """A speed-up of at least this share of the paper's is of its size, one above its inverse is larger."""
+SUBSTANTIAL = 2.0
+"""So many times faster is substantially faster."""
+MANY = 0.5
+"""At least this share of the residuals of low order is many of them."""
 NEARLY_LINEAR = 1.1
 """To at most this power of the work a time is proportional to it."""
 COMPETITIVE = 2.0
 """An error up to so many times another one competes with it."""
 ROBUST = 1.25
 """Errors whose largest is up to so many times the smallest are alike."""
+NEAR, LARGE = 0.5, 50.0
+"""A model of at least this share of its limit came near it; limits from so many megabytes on are large ones."""
 FAIR = 0.10
 """A rival is a fair one if it is no slower than the quoted one, and its error not above that by more than this."""
 

@@ -6,7 +6,18 @@ from math import log
 from statistics import fmean
 from typing import Any
 
-from bench.evaluation.claims import CLOSE, NEARLY_LINEAR, ROUGH, Claim, Verdict, of_its_size, untested, verdict
+from bench.evaluation.claims import (
+    CLOSE,
+    MANY,
+    NEARLY_LINEAR,
+    ROUGH,
+    SUBSTANTIAL,
+    Claim,
+    Verdict,
+    of_its_size,
+    untested,
+    verdict,
+)
 from bench.evaluation.results import SIZE_16, Results, Steps, timed_steps
 from bench.quoted import ABLATION_ERRORS, ABLATION_SECONDS, DECOMP_SPEEDUPS, RECON_FASTER, RECON_SLOWER
 
@@ -72,7 +83,7 @@ def _recon(results: Results) -> Iterator[Claim]:
         times = best["reconstruct rival"] / best[f"reconstruct{how}"]
         slower = f"at most {-slowest:.1e} s slower" if slowest < 0 else "never slower"
         faster = f"up to {fastest:.3g} s faster ({_shape(best)}, {times:.1f}×)" if fastest > 0 else "never faster"
-        told = verdict(-slowest <= RECON_SLOWER and times >= 1 / ROUGH)
+        told = verdict(-slowest <= RECON_SLOWER and times >= SUBSTANTIAL)
         longest = max(shape["reconstruct rival"] for shape in shapes)
         yield Claim(what, claimed, f"{slower}, {faster}; the rival never took more than {longest:.3g} s", told)
 
@@ -136,7 +147,7 @@ def _omitted(results: Results) -> Iterator[Claim]:
         low, triples, every = fmean(sum(run.residuals[:3]) for run in runs), runs[0].of, 7 * runs[0].of
         told = f"{low:,.0f} of fewer than three attributes, where isotropic noise on {triples:,} triples has {every:,}"
         measured = "; ".join([told, *_on_a_part(runs)])
-        yield Claim(what, "no number is given", measured, _verdict(low < ROUGH * every, results, runs))
+        yield Claim(what, "no number is given", measured, _verdict(low <= (1 - MANY) * every, results, runs))
 
 
 def _verdict(holds: bool, results: Results, runs: Sequence[Steps]) -> Verdict:

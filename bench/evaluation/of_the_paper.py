@@ -8,8 +8,9 @@ from bench.errors import MEASURES
 from bench.evaluation import of_its_parts
 from bench.evaluation.claims import (
     COMPETITIVE,
+    LARGE,
+    NEAR,
     ROBUST,
-    ROUGH,
     Claim,
     by_epsilon,
     over_budgets,
@@ -18,15 +19,12 @@ from bench.evaluation.claims import (
     verdict,
 )
 from bench.evaluation.races import Race, races
-from bench.evaluation.results import Results, domain_size, mean, readable, titled
+from bench.evaluation.results import Results, Run, domain_size, mean, readable, titled
 from bench.methods import PAPER, PLANNER, RIVAL, is_graphical, megabytes_of
 from bench.quoted import BEST_SPEEDUP, DATA_SETS, WORST_AGAINST_PLANNER
 
-_LARGE = 50.0
-"""Megabytes: a model held back by a limit from here on tells of the larger of the paper's sizes."""
-
 _SINGLES = 0.9 / 16
-"""The share of the budget that AIM+PGM measures single attributes with. Paper: app. F."""
+"""The share of the budget that AIM+PGM measures single attributes with, before its rounds. Paper: app. F."""
 
 
 def claims(results: Results) -> list[Claim]:
@@ -44,13 +42,13 @@ def _speedup(results: Results) -> Iterator[Claim]:
     if not quoted:
         yield untested(what, claimed)
         return
-    best, least = max(quoted, key=lambda race: race.strict), max(found, key=lambda race: race.uncompiled)
+    best, fitting = max(quoted, key=lambda race: race.strict), max(found, key=lambda race: race.uncompiled)
     told = [
-        f"up to {best.usual:,.0f}× ({_setting(best)}), {best.strict:,.0f}× if only the first run of a process counts, "
-        f"{best.uncompiled:,.0f}× if moreover the rival had nothing to compile"
+        f"where a rival is quoted, up to {best.usual:,.0f}× ({_setting(best)}), {best.strict:,.0f}× if only the first "
+        f"run of a process counts, {best.uncompiled:,.0f}× if moreover the rival had nothing to compile"
     ]
-    if least is not best:
-        told.append(f"of all rivals, quoted or not, at best {least.uncompiled:,.0f}× in that way ({_setting(least)})")
+    if fitting is not best:
+        told.append(f"without compiling, in all settings, up to {fitting.uncompiled:,.0f}× ({_setting(fitting)})")
     yield Claim(what, claimed, "; ".join(told), verdict(best.strict >= BEST_SPEEDUP))
 
 
@@ -75,7 +73,7 @@ def _against_rival(results: Results, words: str, place: str, holds: Callable[[di
     if not found:
         return untested(what, claimed)
     told = over_budgets(holds(found), found, results.decides(adult))
-    return Claim(what, claimed, f"it is {by_epsilon(found, '×')}", told)
+    return Claim(what, claimed, f"AIM+GReM's is {by_epsilon(found, '×')}", told)
 
 
 def _unfiltered(results: Results) -> Iterator[Claim]:
@@ -87,7 +85,7 @@ def _unfiltered(results: Results) -> Iterator[Claim]:
         return
     best = min(found, key=lambda race: race.error / mean(race.rivals))
     ratio = best.error / mean(best.rivals)
-    measured = f"at best it is {ratio:.3g}×, at ε = {best.epsilon:g} against a model of {megabytes_of(best.rival):g} MB"
+    measured = f"at best it is {ratio:.3g}× AIM+PGM's ({_setting(best)})"
     decides = results.decides(adult)
     told = "undecided" if ratio >= 1 and decides else verdict(True, decides)
     yield Claim(what, "no number is given", measured, told)
@@ -136,8 +134,8 @@ def _hours(results: Results) -> Iterator[Claim]:
     runs = results.select(table, PAPER, 10.0)
     told = [f"AIM+GReM took {readable(mean(runs, 'seconds'))} s"] if runs else []
     told += [
-        f"AIM+PGM on {run.table} was stopped after {readable(run.seconds)} s, when {run.rounds} of its rounds had used "
-        f"{run.spent - _SINGLES:.2%} of its budget, and the single attributes before them {_SINGLES:.1%}"
+        f"AIM+PGM on {run.table} was stopped when {run.rounds} of its rounds had used {run.spent - _SINGLES:.2%} of "
+        f"its budget, after {readable(run.seconds)} s, {_spent_on(run)}"
         for run in results.cut_short
         if run.table.startswith("acs") and (run.method, run.epsilon) == (RIVAL, 10.0)
     ]
@@ -146,6 +144,10 @@ def _hours(results: Results) -> Iterator[Claim]:
         "about 5 hours, and over a week",
         "; ".join(told) or "not measured",
     )
+
+
+def _spent_on(run: Run) -> str:
+    return ", ".join(f"{readable(seconds)} to {name}" for name, seconds in sorted(run.parts.items()))
 
 
 def _large_domains(_: Results) -> Iterator[Claim]:
@@ -171,14 +173,14 @@ def _model_size(results: Results) -> Iterator[Claim]:
             errors = {size: mean(runs) for size, runs in found.items()}
             used = {size: max(run.megabytes or 0.0 for run in runs) for size, runs in found.items()}
             worst = max(worst, max(errors.values()) / min(errors.values()))
-            tried = max([tried, *(size for size in found if used[size] >= ROUGH * size)])
+            tried = max([tried, *(size for size in found if used[size] >= NEAR * size)])
             listed = [f"{errors[size]:.4f} with {size:g} MB ({used[size]:.2g} used)" for size in found]
             lines.append(f"ε = {epsilon:g}: {', '.join(listed)}")
     if not lines:
         yield untested(what, "no number is given", "no two sizes were measured to their end")
         return
-    unsettled = worst <= ROBUST and tried < _LARGE and results.decides(adult)
-    if tried < _LARGE:
+    unsettled = worst <= ROBUST and tried < LARGE and results.decides(adult)
+    if tried < LARGE:
         lines.append(f"no model came near a limit above {tried:g} MB" if tried else "no model came near its limit")
     told = "undecided" if unsettled else verdict(worst <= ROBUST, results.decides(adult))
     yield Claim(what, "no number is given", "; ".join(lines), told)

@@ -7,8 +7,8 @@ from pathlib import Path
 import jinja2
 
 from bench.errors import MEASURES
+from bench.evaluation import claims as rules
 from bench.evaluation import of_ours, of_the_paper, tables
-from bench.evaluation.claims import CLOSE, COMPETITIVE, FAIR, NEARLY_LINEAR, ROBUST
 from bench.evaluation.log import ROOT, Log
 from bench.evaluation.pictures import pictures
 from bench.evaluation.plan import GROWN
@@ -75,12 +75,8 @@ def text(log: Log, place: Path = DOCS) -> str:
         loans_rebuilt=f"{1000 * ABLATION_SECONDS['loans']['full+iid'] / comb(DATA_SETS['loans'].attributes, 3):.0f} ms",
         grown=f"{GROWN['rows']:,} rows and {len(GROWN['sizes'])} attributes of {GROWN['sizes'][0]} values, "
         f"ε = {GROWN['epsilon']:g}",
+        rules=rules,
         same=f"{SAME:.1%}",
-        fair=f"{FAIR:.0%}",
-        close=f"{CLOSE:.0%}",
-        linear=f"{NEARLY_LINEAR:g}",
-        competitive=f"{COMPETITIVE:g}",
-        robust=f"{ROBUST:g}",
         repeats=f"up to {MOST_REPEATS} times or {REPEATED_UP_TO:g} second",
     )
 

@@ -200,12 +200,13 @@ def spread(runs: Iterable[Run], measure: str = "L1") -> float:
     return stdev(values) if len(values) > 1 else 0.0
 
 
-def standard_error(*several: list[Run]) -> float:
-    """That of a difference of mean errors; a single run is taken to vary as the others do, or else without bound."""
-    if all(len(runs) == 1 for runs in several):
-        return inf
-    widest = max(map(spread, several))
-    return sqrt(sum((spread(runs) or widest) ** 2 / len(runs) for runs in several))
+def standard_error(ours: list[Run], theirs: list[Run], alike: Iterable[list[Run]] = ()) -> float:
+    """That of a difference of mean errors. A single run is taken to vary as much as any others here, or those `alike`.
+
+    Where there are none, it may vary without bound.
+    """
+    widest = max(map(spread, (ours, theirs, *alike))) or inf
+    return sqrt(sum((spread(runs) or widest) ** 2 / len(runs) for runs in (ours, theirs)))
 
 
 def readable(number: float) -> str:

@@ -126,8 +126,9 @@ def _cut_short(run: Run) -> str:
 
 
 def shares(results: Results) -> str:
-    """Where the time of AIM+PGM went, in whole runs."""
-    runs = [run for run in results.runs if run.parts]
+    """Where the time of AIM+PGM went, in whole runs on Adult."""
+    adult = results.table("adult")
+    runs = [run for run in results.runs if run.parts and run.table == adult]
     parts = sorted({name for run in runs for name in run.parts})
     seconds = sum(run.seconds for run in runs)
     told = [f"{sum(run.parts.get(name, 0.0) for run in runs) / seconds:.1%} to {name}" for name in parts]
