@@ -48,6 +48,7 @@ def text(log: Log, place: Path = DOCS) -> str:
     """The page, for a folder: from there it leads to the documentation."""
     results = Results(log)
     drawn = pictures(results)
+    papers, ours = of_the_paper.claims(results), of_ours.claims(results)
 
     def picture(name: str, caption: str) -> str:
         return f"![{caption}]({FOLDER}/{name}.svg)" if name in drawn else ""
@@ -58,8 +59,10 @@ def text(log: Log, place: Path = DOCS) -> str:
         picture=picture,
         pages="" if place.resolve() == DOCS else f"{os.path.relpath(DOCS, place)}/",
         provenance=_provenance(results),
-        paper_claims=tables.claims(of_the_paper.claims(results), {}),
-        our_claims=tables.claims(of_ours.claims(results), _OURS),
+        paper_tally=tables.tally(papers, {}),
+        paper_claims=tables.claims(papers, {}),
+        our_tally=tables.tally(ours, _OURS),
+        our_claims=tables.claims(ours, _OURS),
         data_sets=tables.data_sets(results),
         in_axis=tables.in_axis(results),
         ablation=tables.ablation(results),

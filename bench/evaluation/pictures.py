@@ -12,6 +12,8 @@ Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
 
 _SIZE = {"width": 300, "height": 240}
+_SPARE = 40
+"""Pixels for words of a legend that another font makes longer."""
 _LINE = {"type": "line", "point": {"size": 45, "filled": True}}
 
 
@@ -168,6 +170,7 @@ def _framed(rows: Rows, unit: Spec) -> Spec | None:
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "data": {"values": rows},
         "config": theme("light"),
+        "padding": {"left": 5, "top": 5, "right": _SPARE, "bottom": 5},
         **unit,
     }
 

@@ -1,5 +1,6 @@
 """The tables of the page, in Markdown."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
@@ -15,6 +16,12 @@ from bench.quoted import ABLATION_ERRORS, ABLATION_SECONDS, DATA_SETS
 def claims(found: Iterable[Claim], words: dict[str, str]) -> str:
     rows = [(c.what, c.claimed, c.measured, f"**{words.get(c.verdict, c.verdict)}**") for c in found]
     return _listed(("claim", "claimed", "measured here", "verdict"), rows) or "Nothing was measured yet."
+
+
+def tally(found: Sequence[Claim], words: dict[str, str]) -> str:
+    """How many claims have which verdict."""
+    numbers = Counter(words.get(claim.verdict, claim.verdict) for claim in found)
+    return f"{len(found)} claims: {', '.join(f'{verdict} {number}' for verdict, number in numbers.most_common())}."
 
 
 def data_sets(results: Results) -> str:

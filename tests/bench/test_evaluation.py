@@ -1,6 +1,7 @@
 """The evaluation's plan, its log and its page: that nothing is measured twice, lost, or said without a measurement."""
 
 import json
+import re
 from math import prod
 from pathlib import Path
 
@@ -462,6 +463,14 @@ def test_a_page_can_be_written_at_any_time(tmp_path):
         assert f"({page.FOLDER}/{name}.svg)" in text
         assert (tmp_path / page.FOLDER / f"{name}.svg").read_text().startswith("<svg")
     assert (tmp_path / page.FOLDER / "results.jsonl").read_text() == (tmp_path / "results.jsonl").read_text()
+
+
+def test_the_page_says_how_many_claims_came_out(tmp_path):
+    shown = page.text(made(tmp_path))
+    for module, verdict in ((of_the_paper, "not testable here"), (of_the_paper, "reproduced"), (of_ours, "undecided")):
+        claims = module.claims(Results(Log(tmp_path / "results.jsonl")))
+        number = sum(claim.verdict == verdict for claim in claims)
+        assert re.search(rf"\n{len(claims)} claims: .*\b{verdict} {number}\b", shown)
 
 
 def test_the_page_of_the_documentation_is_made_from_its_results():
