@@ -28,7 +28,7 @@ test-browser: $(VENV)/.installed-test $(VENV)/.installed-explore $(VENV)/.instal
 	@RESIDUUM_BROWSER=1 $(BIN)/python -m pytest tests/browser
 
 test-pgm: $(VENV)/.installed-test $(VENV)/.installed-pgm ## Test AIM+PGM, the rival in the evaluation, which needs JAX
-	@$(BIN)/python -m pytest tests/bench/test_job.py
+	@RESIDUUM_PGM=1 $(BIN)/python -m pytest tests/bench/test_job.py
 
 lint: $(VENV)/.installed-test $(VENV)/.installed-bench $(VENV)/.installed-lint ## Check style and types
 	@$(BIN)/ruff check .
