@@ -45,15 +45,27 @@ def _speedup(results: Results) -> Iterator[Claim]:
     best, fitting = max(quoted, key=lambda race: race.strict), max(found, key=lambda race: race.uncompiled)
     told = [
         f"where a rival is quoted, up to {best.usual:,.0f}× ({_setting(best)}), {best.strict:,.0f}× if only the first "
-        f"run of a process counts, {best.uncompiled:,.0f}× if moreover the rival had nothing to compile"
+        f"run of a process counts, {best.uncompiled:,.0f}× if moreover the rival had nothing to compile; {_times(best)}"
     ]
     if fitting is not best:
-        told.append(f"without compiling, in all settings, up to {fitting.uncompiled:,.0f}× ({_setting(fitting)})")
+        told.append(
+            f"without compiling, in all settings, up to {fitting.uncompiled:,.0f}× ({_setting(fitting)}); {_times(fitting)}"
+        )
     yield Claim(what, claimed, "; ".join(told), verdict(best.strict >= BEST_SPEEDUP))
 
 
 def _setting(race: Race) -> str:
     return f"ε = {race.epsilon:g}, {megabytes_of(race.rival):g} MB, errors {race.error:.3g} and {race.rival_error:.3g}"
+
+
+def _times(race: Race) -> str:
+    """From which seconds to which the runs took whose means were divided."""
+    rivals, firsts = [run.seconds for run in race.rivals], [run.first for run in race.runs]
+    return f"AIM+PGM took {_between(rivals)} s, first runs {_between(firsts)} s"
+
+
+def _between(numbers: list[float]) -> str:
+    return " to ".join(dict.fromkeys(map(readable, (min(numbers), max(numbers)))))
 
 
 def _competitive(results: Results) -> Iterator[Claim]:
