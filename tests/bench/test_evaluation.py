@@ -185,7 +185,8 @@ def test_a_speedup_says_what_is_left_without_the_compiler(tmp_path):
     assert "| 200 | 90 | 312-851 | 0.2 | 1,000× | 909× | 500× | 1,418× |" in page.text(log)
     add(log, task(graphical(100), table="adult", epsilon=1.0, seed=0), result("model", 0.12, 400.0, compiling=70.0))
     assert judged(log, "orders of magnitude").measured.endswith(
-        "; without compiling, in all settings, up to 1,500× (ε = 1, 100 MB, errors 1.4 and 0.12); AIM+PGM took 400 s, first runs 0.22 s"
+        "; without compiling, in all settings, up to 1,500× (ε = 1, 100 MB, errors 1.4 and 0.12); "
+        "AIM+PGM took 400 s, first runs 0.22 s"
     )
     add(log, task(graphical(100), table="adult", epsilon=1.0, seed=1), result("model", 0.12, 500.0, compiling=70.0))
     assert judged(log, "orders of magnitude").measured.endswith("AIM+PGM took 400 to 500 s, first runs 0.22 s")
